@@ -1,0 +1,15 @@
+"""Principal components that treat groups even-handedly: robust, certified, at the cost of PCA."""
+
+from fairspan.ambiguity import gelbrich_divergence
+from fairspan.estimators.robust import RobustFairPCA
+from fairspan.exceptions import NoGroupsWarning
+from fairspan.moments import GroupMoments
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "GroupMoments",
+    "NoGroupsWarning",
+    "RobustFairPCA",
+    "gelbrich_divergence",
+]

@@ -1,0 +1,13 @@
+"""Type aliases shared by every module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+Label = Any
+"""A group's name as the user wrote it: a string, a number, a date, or a tuple of those."""

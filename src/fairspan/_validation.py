@@ -1,0 +1,64 @@
+"""Checks of parameters: what was given, what is allowed, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+def check_components(n_components: Any, n_features: int) -> int:
+    """Check that the number of components is an integer from 1 to the number of features."""
+    given = f"n_components={n_components!r}"
+    if isinstance(n_components, bool | np.bool_) or not isinstance(n_components, Integral):
+        raise TypeError(
+            f"{given} is not an integer. A share of variance, 'mle', 'auto' and None are not "
+            "supported, because the errors of the groups decide here and not the total variance; "
+            "give the number of components."
+        )
+    number = int(n_components)
+    if number < 1:
+        raise ValueError(f"{given} must be at least 1 and at most n_features={n_features}.")
+    if number > n_features:
+        raise ValueError(
+            f"{given} must be at most the number of features, n_features={n_features}."
+        )
+    return number
+
+
+def check_number(name: str, value: Any, *, above: float | None = None) -> float:
+    """Check that a number is finite and not negative, or above a bound."""
+    low = "greater than 0" if above is not None else "0 or more"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"{name}={value!r} is not a number; it must be {low}.")
+    number = float(value)
+    if not np.isfinite(number) or number < 0 or (above is not None and number <= above):
+        raise ValueError(f"{name}={value!r} must be finite and {low}.")
+    return number
+
+
+def check_integer(name: str, value: Any, least: int) -> int:
+    """Check that an integer is not below a bound."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+        raise TypeError(f"{name}={value!r} is not an integer; it must be {least} or more.")
+    number = int(value)
+    if number < least:
+        raise ValueError(f"{name}={value!r} must be {least} or more.")
+    return number
+
+
+def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
+    """Check that a word is one of those allowed."""
+    if not isinstance(value, str) or value not in choices:
+        allowed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name}={value!r} is not known; use one of {allowed}.")
+    return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Check that a value is true or false."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}={value!r} is not a truth value; use True or False.")
+    return bool(value)

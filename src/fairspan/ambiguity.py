@@ -1,0 +1,93 @@
+"""The ambiguity set made visible: how far two distributions are apart, and whom robustness fears.
+
+A group's ambiguity set holds every distribution whose mean and covariance lie within a radius of
+the group's own, measured by the squared Gelbrich divergence (the squared 2-Wasserstein distance,
+for Gaussians). The worst distribution is the group itself, moved: away from the subspace where its
+error counts positively, towards it where it counts negatively.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh, svdvals
+
+from fairspan._types import FloatArray
+
+
+def gelbrich_divergence(
+    mean: FloatArray, covariance: FloatArray, other_mean: FloatArray, other_covariance: FloatArray
+) -> float:
+    """Squared Gelbrich divergence between two pairs of moments.
+
+    ``|mean - other_mean|^2 + tr(A + B - 2 (B^(1/2) A B^(1/2))^(1/2))`` for covariances A and B.
+
+    Parameters
+    ----------
+    mean, other_mean : ndarray of shape (n_features,)
+        Means.
+    covariance, other_covariance : ndarray of shape (n_features, n_features)
+        Covariances (positive semidefinite).
+
+    Returns
+    -------
+    float
+        The divergence, in squared units of the data.
+    """
+    apart = np.asarray(mean, float) - np.asarray(other_mean, float)
+    # tr (B^1/2 A B^1/2)^1/2 is the sum of the singular values of A^1/2 B^1/2, found without
+    # squaring, which would halve the digits.
+    cross = svdvals(_square_root(covariance) @ _square_root(other_covariance)).sum()
+    spread = float(np.trace(covariance) + np.trace(other_covariance) - 2 * cross)
+    return float(apart @ apart) + max(spread, 0.0)
+
+
+def worst_case_rows(
+    centred: FloatArray, components: FloatArray, error: float, radius: float, coefficient: float
+) -> FloatArray:
+    """Move rows of a group to the worst distribution within its radius.
+
+    Parameters
+    ----------
+    centred : ndarray of shape (n_rows, n_features)
+        Rows of one group, centred by the mean of all groups.
+    components : ndarray of shape (n_components, n_features)
+        Orthonormal rows that span the subspace.
+    error : float
+        The group's mean squared reconstruction error.
+    radius : float
+        The group's radius, in squared units of the data.
+    coefficient : float
+        How the group's error counts; only its sign matters.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_features)
+        The moved rows: their mean error is the worst case of the objective.
+    """
+    lost = centred - (centred @ components.T) @ components
+    if error > 0:
+        stretch = np.sqrt(radius / error)
+        return np.asarray(centred + (stretch if coefficient >= 0 else -min(stretch, 1.0)) * lost)
+    if coefficient < 0 or radius == 0:
+        return centred.copy()
+    # Without any error there is no direction to stretch: the mean leaves the subspace instead.
+    return np.asarray(centred + np.sqrt(radius) * _unit_outside(components))
+
+
+def _unit_outside(components: FloatArray) -> FloatArray:
+    k, d = components.shape
+    if k == d:
+        raise ValueError(
+            f"n_components={k} spans all {d} features: nothing is ever lost, so no distribution "
+            "is worse than another."
+        )
+    outside = np.eye(d) - components.T @ components
+    column = outside[:, int(np.argmax(np.diag(outside)))]
+    return np.asarray(column / np.linalg.norm(column))
+
+
+def _square_root(matrix: Any) -> FloatArray:
+    values, vectors = eigh(matrix)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

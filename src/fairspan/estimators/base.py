@@ -1,0 +1,351 @@
+"""What all estimators share: data in, moments, a subspace out, in scikit-learn's shape."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fairspan._types import FloatArray
+from fairspan._validation import check_components, check_flag
+from fairspan.groups import ONE_GROUP, Groups, encode_groups
+from fairspan.moments import GroupMoments, check_weights
+from fairspan.problem import SubspaceProblem
+from fairspan.solvers.result import SolverResult
+
+_FLOATS = [np.float64, np.float32]
+_BLOCK_BYTES = 2**20
+
+
+class BaseFairPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+    """A projection chosen from group moments alone; subclasses say how.
+
+    A subclass checks its parameters in ``_check_parameters`` and finds its subspace in ``_solve``.
+    """
+
+    n_components: Any
+    standardize: Any
+
+    # Requested for whole classes, so that pipelines and searches pass the groups on as soon as
+    # metadata routing is enabled.
+    __metadata_request__fit = {"sensitive_features": True}  # noqa: RUF012
+    __metadata_request__partial_fit = {"sensitive_features": True}  # noqa: RUF012
+    __metadata_request__score = {"sensitive_features": True}  # noqa: RUF012
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Raise for parameters that are not allowed."""
+
+    @abstractmethod
+    def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:
+        """Find the subspace."""
+
+    def fit(
+        self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Find the projection for rows in memory.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data.
+        y : None
+            Ignored.
+        sensitive_features : array-like, frame or dict, optional
+            The group of each row: one column of labels of any type, or several, which
+            are intersected.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts: integer weights equal repeated rows.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._check_parameters()
+        return self._fit(self._moments(X, sensitive_features, sample_weight, reset=True))
+
+    def partial_fit(
+        self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Add rows to those seen before and find the projection for all of them.
+
+        The result does not depend on the size or order of the batches; new groups may appear.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            More data.
+        y : None
+            Ignored.
+        sensitive_features : array-like, frame or dict, optional
+            The group of each row, as in ``fit``.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._check_parameters()
+        seen: GroupMoments | None = getattr(self, "moments_", None)
+        moments = self._moments(X, sensitive_features, sample_weight, reset=seen is None)
+        if seen is not None:
+            if (ONE_GROUP in seen.labels) != (ONE_GROUP in moments.labels):
+                raise ValueError(
+                    "sensitive_features must be given in every call of partial_fit or in none."
+                )
+            moments = seen + moments
+        return self._fit(moments)
+
+    def fit_moments(self, moments: GroupMoments) -> Self:
+        """Find the projection for data known by its group moments only.
+
+        Parameters
+        ----------
+        moments : GroupMoments
+            Moments, perhaps added from many files or sites.
+
+        Returns
+        -------
+        self
+            The fitted estimator, as if fitted on the rows.
+        """
+        if not isinstance(moments, GroupMoments):
+            raise TypeError(
+                f"moments is a {type(moments).__name__}; make a GroupMoments from data with "
+                "GroupMoments.from_arrays(X, sensitive_features)."
+            )
+        self._check_parameters()
+        self.n_features_in_ = moments.n_features
+        if moments.feature_names is not None:
+            self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self._fit(moments)
+
+    def transform(self, X: Any) -> npt.NDArray[Any]:
+        """Project rows; the projection does not look at their groups.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The projected rows, float32 for float32 data.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=_FLOATS, reset=False)
+        projected = np.empty((len(X), len(self.components_)), dtype=X.dtype)
+        for rows in _blocks(X):
+            projected[rows] = self._centred(X[rows]) @ self.components_.T
+        return projected
+
+    def inverse_transform(self, X: Any) -> npt.NDArray[Any]:
+        """Map projected rows back to the space of the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Projected rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Their best reconstructions.
+        """
+        check_is_fitted(self)
+        X = check_array(X, dtype=_FLOATS, input_name="X")
+        if X.shape[1] != len(self.components_):
+            raise ValueError(
+                f"X has {X.shape[1]} columns; projected rows have one for each of the "
+                f"n_components={len(self.components_)} components."
+            )
+        back = X @ self.components_
+        if self.scale_ is not None:
+            back *= self.scale_
+        return np.asarray(back + self.mean_).astype(X.dtype, copy=False)
+
+    def reconstruction_errors(self, X: Any) -> FloatArray:
+        """Squared distance of each row from its reconstruction.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The errors, in units of the standardised features if ``standardize``.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=_FLOATS, reset=False)
+        errors = np.empty(len(X))
+        for rows in _blocks(X):
+            centred = self._centred(X[rows])
+            centred -= (centred @ self.components_.T) @ self.components_
+            errors[rows] = np.einsum("ij,ij->i", centred, centred)
+        return errors
+
+    def score(
+        self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Minus the total error and minus the gap between groups, on these rows.
+
+        It does not depend on the fairness weight or the radius, so that searches over them compare
+        like with like. Without groups it is minus the total error.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data.
+        y : None
+            Ignored.
+        sensitive_features : array-like, frame or dict, optional
+            The group of each row.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        float
+            The score; higher is better.
+        """
+        errors = self.reconstruction_errors(X)
+        weight = np.ones(len(errors))
+        if sample_weight is not None:
+            weight = check_weights(sample_weight, len(errors))
+        total = float(np.average(errors, weights=weight))
+        if sensitive_features is None:
+            return -total
+        groups = encode_groups(sensitive_features, len(errors))
+        size = np.bincount(groups.codes, weight)
+        # A group without weight has no error; it cannot widen the gap.
+        means = np.bincount(groups.codes, weight * errors)[size > 0] / size[size > 0]
+        return -(total + float(np.ptp(means)))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _moments(
+        self, X: Any, sensitive_features: Any, sample_weight: Any, *, reset: bool
+    ) -> GroupMoments:
+        # Values that are not finite show in the moments, which spares a pass over X.
+        X = validate_data(self, X, dtype=_FLOATS, reset=reset, ensure_all_finite=False)
+        groups = (
+            Groups.single(len(X))
+            if sensitive_features is None
+            else encode_groups(sensitive_features, len(X))
+        )
+        names = getattr(self, "feature_names_in_", None)
+        return GroupMoments.from_groups(X, groups, sample_weight=sample_weight, feature_names=names)
+
+    def _fit(self, moments: GroupMoments) -> Self:
+        k = check_components(self.n_components, moments.n_features)
+        check_size(moments)
+        scale = pooled_scale(moments) if check_flag("standardize", self.standardize) else None
+        scaled = moments if scale is None else moments.scaled(scale)
+        problem = SubspaceProblem(scaled.second_moments, scaled.shares, k)
+        result = self._solve(problem, scaled)
+        self.moments_, self.mean_, self.scale_ = moments, moments.mean, scale
+        self._set_result(problem, result, moments.total_weight)
+        self.group_labels_ = list(moments.labels)
+        self.group_counts_ = moments.counts
+        self.group_weights_ = moments.weights
+        self.n_samples_ = int(moments.counts.sum())
+        return self
+
+    def _set_result(
+        self, problem: SubspaceProblem, result: SolverResult, total_weight: float
+    ) -> None:
+        components, variances = canonical_basis(problem, result.components)
+        self.result_ = replace(result, components=components)
+        self.components_ = components
+        self.n_components_ = len(components)
+        self.explained_variance_ = variances * (total_weight / (total_weight - 1))
+        self.explained_variance_ratio_ = variances / (problem.scale or 1.0)
+        self.group_errors_ = result.group_errors
+        self.total_error_ = float(problem.shares @ result.group_errors)
+        self.error_gap_ = float(np.ptp(result.group_errors))
+        self.objective_ = result.objective
+        self.lower_bound_ = result.lower_bound
+        self.optimality_gap_ = result.optimality_gap
+        self.n_eigensolves_ = result.n_eigensolves
+        self.n_iter_ = max(len(result.history), 1)
+
+    def _centred(self, X: npt.NDArray[Any]) -> FloatArray:
+        centred: FloatArray = np.subtract(X, self.mean_, dtype=np.float64)
+        if self.scale_ is not None:
+            centred /= self.scale_
+        return centred
+
+
+def check_size(moments: GroupMoments) -> None:
+    """Check that there are enough rows to speak of a variance."""
+    rows = int(moments.counts.sum())
+    if rows < 2:
+        raise ValueError(f"X has n_samples={rows}; 1 sample is too few, at least 2 are needed.")
+    if moments.total_weight <= 1:
+        raise ValueError(
+            f"sample_weight sums to {moments.total_weight:.4g}; weights count as repeated rows, so "
+            "their sum must exceed 1. Multiply them, for instance by n_samples / sum."
+        )
+
+
+def pooled_scale(moments: GroupMoments) -> FloatArray:
+    """Standard deviation of each feature over all rows; 1 for those constant up to rounding."""
+    deviation = np.sqrt(moments.variances)
+    constant = deviation <= 1e-10 * np.maximum(1.0, np.abs(moments.mean))
+    return np.where(constant, 1.0, deviation)
+
+
+def canonical_basis(
+    problem: SubspaceProblem, components: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Choose the basis that PCA would choose inside a subspace.
+
+    Parameters
+    ----------
+    problem : SubspaceProblem
+        Gives the pooled covariance.
+    components : ndarray of shape (k, d)
+        Orthonormal rows, in any rotation.
+
+    Returns
+    -------
+    components : ndarray of shape (k, d)
+        Rows that diagonalise the pooled covariance, most variance first, the largest loading of
+        each positive.
+    variances : ndarray of shape (k,)
+        Pooled variance of each (ddof 0).
+    """
+    image = np.einsum("a,adk->dk", problem.shares, problem.moments @ components.T)
+    variances, rotation = np.linalg.eigh(components @ image)
+    rotated = rotation[:, ::-1].T @ components
+    largest = np.abs(rotated).argmax(axis=1)
+    signs = np.sign(rotated[np.arange(len(rotated)), largest])
+    return rotated * signs[:, None], np.maximum(variances[::-1], 0.0)
+
+
+def _blocks(X: npt.NDArray[Any]) -> Iterator[slice]:
+    """Cut rows into pieces that fit the cache: no copy of X is ever made."""
+    size = max(_BLOCK_BYTES // (8 * X.shape[1]), 64)
+    return (slice(start, start + size) for start in range(0, len(X), size))

@@ -1,0 +1,141 @@
+"""Which group errors can a subspace attain? Moments and k, without any objective.
+
+Every eigen-solve gives a subspace (a point that is attained) and a cut, weights . m >= sigma, that
+holds for every subspace. Neither depends on the fairness weight or the radius, so what is
+found once serves a whole grid of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairspan._types import FloatArray
+from fairspan.spectrum import UNIT, top_space
+
+
+class Support(NamedTuple):
+    """What one eigen-solve tells about the attainable group errors.
+
+    Attributes
+    ----------
+    subspace : ndarray of shape (d, k)
+        Orthonormal columns that minimise weights . m.
+    errors : ndarray of shape (n_groups,)
+        The group errors m they attain.
+    sigma : float
+        Proved: weights . m >= sigma for every subspace.
+    """
+
+    subspace: FloatArray
+    errors: FloatArray
+    sigma: float
+
+
+class SubspaceProblem:
+    """Group errors over all k-dimensional subspaces, for given second moments.
+
+    Parameters
+    ----------
+    second_moments : ndarray of shape (n_groups, d, d)
+        Second moment of each group around the mean of all rows.
+    shares : ndarray of shape (n_groups,)
+        Share of each group.
+    n_components : int
+        The dimension k of the subspace, from 1 to d.
+    """
+
+    def __init__(self, second_moments: FloatArray, shares: FloatArray, n_components: int) -> None:
+        self.moments = second_moments
+        self.shares = shares
+        self.k = n_components
+        self.traces = np.einsum("aii->a", second_moments)
+        self.rounding = 8 * self.d * UNIT * self.traces
+        self.n_eigensolves = 0
+        self._warm: FloatArray | None = None
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.moments)
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return int(self.moments.shape[1])
+
+    @property
+    def scale(self) -> float:
+        """Total variance: the total error of the empty subspace."""
+        return float(self.shares @ self.traces)
+
+    def combination(self, weights: FloatArray) -> FloatArray:
+        """Give the weighted sum of the second moments.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_groups,)
+            Any real numbers.
+
+        Returns
+        -------
+        ndarray of shape (d, d)
+            The sum.
+        """
+        flat = self.moments.reshape(self.n_groups, -1)
+        return np.asarray((weights @ flat).reshape(self.d, self.d))
+
+    def errors(self, subspace: FloatArray) -> FloatArray:
+        """Give the group errors of a subspace.
+
+        Parameters
+        ----------
+        subspace : ndarray of shape (d, k)
+            Orthonormal columns.
+
+        Returns
+        -------
+        ndarray of shape (n_groups,)
+            Mean squared reconstruction error of each group; 0 where it is within rounding of 0.
+        """
+        kept = np.einsum("adk,dk->a", self.moments @ subspace, subspace)
+        return self.lost(kept)
+
+    def lost(self, kept: FloatArray) -> FloatArray:
+        """Give the errors that remain when subspaces keep so much of each group's variance.
+
+        A robust objective has infinite slope at 0, where rounding would show in its eighth digit.
+
+        Parameters
+        ----------
+        kept : ndarray of shape (..., n_groups)
+            Variance kept.
+
+        Returns
+        -------
+        ndarray of shape (..., n_groups)
+            Errors, exactly 0 where they are within rounding of 0.
+        """
+        lost = self.traces - kept
+        return np.where(lost > self.rounding, lost, 0.0)
+
+    def best_subspace(self, weights: FloatArray) -> Support:
+        """Minimise a weighted sum of group errors: one eigen-solve.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_groups,)
+            Any real numbers, not all zero.
+
+        Returns
+        -------
+        Support
+            The minimiser, its errors and the proved minimum.
+        """
+        self.n_eigensolves += 1
+        found = top_space(self.combination(weights), self.k, self._warm)
+        self._warm = found.vectors
+        sigma = float(weights @ self.traces) - found.bound
+        sigma -= 4 * UNIT * float(np.abs(weights) @ self.traces)
+        return Support(found.vectors, self.errors(found.vectors), sigma)

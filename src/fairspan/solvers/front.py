@@ -1,0 +1,102 @@
+"""The one door to all solvers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairspan.objectives import RobustFairObjective
+from fairspan.problem import SubspaceProblem
+from fairspan.solvers.boundary import solve_boundary
+from fairspan.solvers.result import SolverResult
+from fairspan.solvers.subgradient import solve_subgradient
+
+SOLVERS = ("auto", "boundary", "subgradient")
+RETRACTIONS = ("qr", "polar")
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """How to solve: the solver's name and its settings."""
+
+    solver: str = "auto"
+    tol: float = 1e-8
+    max_iter: int = 1000
+    n_init: int = 20
+    retraction: Any = "qr"
+    rng: np.random.Generator | None = None
+
+
+def solve(
+    problem: SubspaceProblem, objective: RobustFairObjective, options: SolverOptions
+) -> SolverResult:
+    """Minimise an objective over subspaces.
+
+    Parameters
+    ----------
+    problem : SubspaceProblem
+        Moments and number of components.
+    objective : RobustFairObjective
+        What to minimise.
+    options : SolverOptions
+        Which solver, and how.
+
+    Returns
+    -------
+    SolverResult
+        The subspace found, with its bound.
+    """
+    if problem.k == problem.d:
+        return _everything(problem, objective)
+    if options.solver == "auto" and objective.is_linear:
+        return _pca(problem, objective)
+    if options.solver == "boundary" or (options.solver == "auto" and problem.n_groups == 2):
+        return solve_boundary(problem, objective, tol=options.tol, max_iter=options.max_iter)
+    return solve_subgradient(
+        problem,
+        objective,
+        tol=options.tol,
+        max_iter=options.max_iter,
+        n_init=options.n_init,
+        retraction=options.retraction,
+        rng=options.rng,
+    )
+
+
+def _everything(problem: SubspaceProblem, objective: RobustFairObjective) -> SolverResult:
+    """All of the space is kept: a rotation, without any error."""
+    errors = np.zeros(problem.n_groups)
+    value = objective.value(errors)
+    return SolverResult(
+        components=np.eye(problem.d),
+        group_errors=errors,
+        objective=value,
+        lower_bound=value,
+        status="optimal",
+        scale=problem.scale,
+        solver="rotation",
+    )
+
+
+def _pca(problem: SubspaceProblem, objective: RobustFairObjective) -> SolverResult:
+    """Solve where the objective grows with the total error alone, by one eigen-solve."""
+    solves_before = problem.n_eigensolves
+    found = problem.best_subspace(objective.shares)
+    value = objective.value(found.errors)
+    if objective.n_groups == 1:
+        bound = objective.value(np.array([max(found.sigma, 0.0)]))
+    else:
+        bound = found.sigma
+    return SolverResult(
+        components=found.subspace.T,
+        group_errors=found.errors,
+        objective=value,
+        lower_bound=min(bound, value),
+        status="optimal",
+        scale=problem.scale,
+        solver="pca",
+        n_eigensolves=problem.n_eigensolves - solves_before,
+        history=np.array([[value, min(bound, value)]]),
+    )
