@@ -7,18 +7,27 @@ on how the rows are cut into blocks.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg.blas import dsyrk
 
-from fairspan._types import FloatArray
+from fairspan._types import FloatArray, IntArray
 
 _PILOT_ROWS = 2048
 _BLOCK_BYTES = 2**20
 _BLOCK_ROWS = 256
 _CHUNK_BYTES = 2**23
+_NEAR = 8
+_WIDE = 256
+"""From so many features on, a row is long enough to be fetched by itself, and a matrix of
+features too large to be written anew for every block."""
+
+
+Block = tuple[int, IntArray, FloatArray]
+"""A group, the numbers of some of its rows, and those rows, shifted."""
 
 
 class RawMoments(NamedTuple):
@@ -40,7 +49,7 @@ def scatter_by_group(
 ) -> RawMoments:
     """Sum x - shift and its outer product over the rows of each group.
 
-    Extra memory: the groups' row numbers (8 bytes a row), one block, one matrix a group.
+    Extra memory: row numbers (8 bytes a row), two blocks, one matrix a group.
 
     Parameters
     ----------
@@ -58,21 +67,26 @@ def scatter_by_group(
     RawMoments
         Sums around a shift taken from a sample of the rows.
     """
-    n_rows, n_features = X.shape
-    shift = _pilot_mean(X)
+    n_features = X.shape[1]
+    shift = _pilot_shift(X)
     sums = np.zeros((n_groups, n_features))
     scatters = np.zeros((n_groups, n_features, n_features))
-    # Gathering rows by number is fast only where a row lies together in memory. Elsewhere
-    # (columns in Fortran order, files mapped into memory) rows are read in storage order.
-    gather = X.flags.c_contiguous and not isinstance(X, np.memmap)
-    step = n_rows if gather else max(_CHUNK_BYTES // (8 * n_features), _BLOCK_ROWS)
     with np.errstate(invalid="ignore", over="ignore"):
-        for start in range(0, n_rows, max(step, 1)):
-            part = slice(start, start + step)
-            weight = None if sample_weight is None else sample_weight[part]
-            _add_rows(np.ascontiguousarray(X[part]), codes[part], weight, shift, sums, scatters)
-        for scatter in scatters:
-            _mirror(scatter)
+        for a, rows, block in _blocks(X, codes, n_groups, shift):
+            if sample_weight is None:
+                sums[a] += np.ones(len(block)) @ block
+            else:
+                sums[a] += sample_weight[rows] @ block
+                block *= np.sqrt(sample_weight[rows])[:, None]
+            if n_features < _WIDE:
+                scatters[a] += block.T @ block
+            else:
+                # The transpose of a C-ordered matrix is what Fortran takes without a copy. Only
+                # one triangle is filled, the upper one in C order.
+                dsyrk(1.0, block.T, beta=1.0, c=scatters[a].T, lower=1, overwrite_c=1)
+        if n_features >= _WIDE:
+            for scatter in scatters:
+                _mirror(scatter)
     counts = np.bincount(codes, minlength=n_groups)
     if sample_weight is None:
         weights = squares = counts.astype(np.float64)
@@ -82,48 +96,81 @@ def scatter_by_group(
     return RawMoments(shift, counts, weights, squares, sums, scatters)
 
 
-def _pilot_mean(X: npt.NDArray[Any]) -> FloatArray:
-    stride = max(len(X) // _PILOT_ROWS, 1)
+def _pilot_shift(X: npt.NDArray[Any]) -> FloatArray:
+    """A point near the rows: the mean of some of them, or 0 where that is near enough.
+
+    Moments around a point r standard deviations off lose about r^2 units in the last place.
+    """
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(X[::stride].mean(axis=0, dtype=np.float64))
+        pilot = X[:: max(len(X) // _PILOT_ROWS, 1)]
+        mean = np.asarray(pilot.mean(axis=0, dtype=np.float64))
+        near = np.abs(mean) <= _NEAR * pilot.std(axis=0, dtype=np.float64)
+    return np.zeros_like(mean) if near.all() else mean
 
 
-def _add_rows(
-    X: npt.NDArray[Any],
-    codes: npt.NDArray[np.integer[Any]],
-    weight: FloatArray | None,
-    shift: FloatArray,
-    sums: FloatArray,
-    scatters: FloatArray,
-) -> None:
-    n_groups, n_features = sums.shape
-    size = max(_BLOCK_BYTES // (8 * n_features), _BLOCK_ROWS)
-    buffer = np.empty((min(size, len(X)), n_features))
-    ones = np.ones(len(buffer))
-    order = np.argsort(codes, kind="stable") if n_groups > 1 else None
-    ends = np.cumsum(np.bincount(codes, minlength=n_groups))
-    start = 0
-    for a in range(n_groups):
-        for first in range(start, ends[a], size):
-            last = min(first + size, ends[a])
-            rows = slice(first, last) if order is None else order[first:last]
-            block = np.subtract(X[rows], shift, out=buffer[: last - first])
-            if weight is None:
-                sums[a] += ones[: last - first] @ block
-            else:
-                sums[a] += weight[rows] @ block
-                block *= np.sqrt(weight[rows])[:, None]
-            # The transpose of a C-ordered matrix is what Fortran takes without a copy; only
-            # one triangle is filled.
-            dsyrk(1.0, block.T, beta=1.0, c=scatters[a].T, overwrite_c=1)
-        start = ends[a]
+def _blocks(
+    X: npt.NDArray[Any], codes: npt.NDArray[np.integer[Any]], n_groups: int, shift: FloatArray
+) -> Iterator[Block]:
+    """Cut the rows into shifted blocks of one group each.
+
+    Gathering long rows by number costs nothing. Short ones, columns in Fortran order and files
+    mapped into memory are read in storage order instead, and sorted in the cache.
+    """
+    n_rows, n_features = X.shape
+    in_memory = X.flags.c_contiguous and not isinstance(X, np.memmap)
+    if in_memory and n_features >= _WIDE:
+        yield from _gathered_blocks(X, codes, n_groups, shift)
+        return
+    n_bytes = _BLOCK_BYTES if in_memory else _CHUNK_BYTES
+    size = min(max(n_bytes // (8 * n_features), _BLOCK_ROWS), n_rows)
+    move = _mover(shift, size, X.dtype)
+    for start in range(0, n_rows, size):
+        part = codes[start : start + size]
+        order = np.argsort(part, kind="stable")
+        in_order = move(X[start : start + len(part)], order)
+        first = 0
+        for a, last in enumerate(np.cumsum(np.bincount(part, minlength=n_groups)).tolist()):
+            if last > first:
+                yield a, order[first:last] + start, in_order[first:last]
+            first = last
+
+
+def _gathered_blocks(
+    X: npt.NDArray[Any], codes: npt.NDArray[np.integer[Any]], n_groups: int, shift: FloatArray
+) -> Iterator[Block]:
+    n_features = X.shape[1]
+    size = min(max(_BLOCK_BYTES // (8 * n_features), _BLOCK_ROWS), len(X))
+    move = _mover(shift, size, X.dtype)
+    order = np.argsort(codes, kind="stable")
+    first = 0
+    for a, last in enumerate(np.cumsum(np.bincount(codes, minlength=n_groups)).tolist()):
+        for start in range(first, last, size):
+            rows = order[start : min(start + size, last)]
+            yield a, rows, move(X, rows)
+        first = last
+
+
+def _mover(
+    shift: FloatArray, size: int, dtype: np.dtype[Any]
+) -> Callable[[npt.NDArray[Any], IntArray], FloatArray]:
+    """Give a function that gathers rows and shifts them, in buffers that are used again."""
+    buffer = np.empty((size, len(shift)))
+    if dtype == np.float64 and not shift.any():
+        return lambda X, rows: np.take(X, rows, axis=0, out=buffer[: len(rows)], mode="clip")
+    raw = np.empty((size, len(shift)), dtype)
+
+    def move(X: npt.NDArray[Any], rows: IntArray) -> FloatArray:
+        taken = np.take(X, rows, axis=0, out=raw[: len(rows)], mode="clip")
+        return np.subtract(taken, shift, out=buffer[: len(rows)])
+
+    return move
 
 
 def _mirror(scatter: FloatArray) -> None:
-    """Copy the triangle that dsyrk filled (the lower, in C order) over the other one."""
+    """Copy the upper triangle over the lower one, in tiles."""
     size = 512
     for i in range(0, len(scatter), size):
         for j in range(0, i, size):
-            scatter[j : j + size, i : i + size] = scatter[i : i + size, j : j + size].T
-        block = scatter[i : i + size, i : i + size]
-        block[:] = np.tril(block) + np.tril(block, -1).T
+            scatter[i : i + size, j : j + size] = scatter[j : j + size, i : i + size].T
+        tile = scatter[i : i + size, i : i + size]
+        tile[:] = np.triu(tile) + np.triu(tile, 1).T

@@ -178,7 +178,7 @@ class GroupMoments:
     @property
     def shares(self) -> FloatArray:
         """Each group's share of the total weight."""
-        return self.weights / self.weights.sum()
+        return np.asarray(self.weights / self.weights.sum())
 
     @cached_property
     def _mean_offset(self) -> FloatArray:
@@ -200,7 +200,7 @@ class GroupMoments:
         moments = self.scatters / self.weights[:, None, None]
         for moment, offset in zip(moments, self.offsets - self._mean_offset, strict=True):
             moment += np.outer(offset, offset)
-        return moments
+        return np.asarray(moments)
 
     @property
     def variances(self) -> FloatArray:

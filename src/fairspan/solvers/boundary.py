@@ -295,17 +295,17 @@ class _Walk:
     def _ridge_angle(self, left: Line, right: Line) -> float:
         """Angle where the curve that joins two lines smoothly (a parabola) meets the ridge."""
         between = corner(left.point, left.angle, right.point, right.angle)
-        a, b, c = (np.array(point) for point in (left.point, between, right.point))
+        ends = tuple(zip(left.point, between, right.point, strict=True))
 
         def curve(s: float) -> Point:
-            x, y = (1 - s) ** 2 * a + 2 * s * (1 - s) * b + s**2 * c
-            return max(float(x), 0.0), max(float(y), 0.0)
+            x, y = ((1 - s) ** 2 * a + 2 * s * (1 - s) * b + s**2 * c for a, b, c in ends)
+            return max(x, 0.0), max(y, 0.0)
 
         if self.pieces.ridge(left.point) * self.pieces.ridge(right.point) >= 0:
             return math.nan
         s = brentq(lambda share: self.pieces.ridge(curve(share)), 0.0, 1.0, xtol=1e-12)
-        x, y = (1 - s) * (b - a) + s * (c - b)
-        return normal_angle((float(x), float(y)))
+        x, y = ((1 - s) * (b - a) + s * (c - b) for a, b, c in ends)
+        return normal_angle((x, y))
 
 
 def _stuck(arc: Arc, line: Line) -> tuple[bool, bool]:

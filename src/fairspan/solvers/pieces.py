@@ -40,22 +40,30 @@ class TwoPieces:
         weight = objective.fairness_weight
         self.radii: Point = tuple(objective.radii.tolist())
         self.coefficients = ((p0 + weight, p1 - weight), (p0 - weight, p1 + weight))
+        self._edges = math.sqrt(self.radii[0]), math.sqrt(self.radii[1])
 
     def term(self, a: int, group: int, error: float) -> float:
         """Part of one group in J_a."""
         return worst_error(self.coefficients[a][group], error, self.radii[group])
 
-    def piece(self, a: int, m: Point) -> float:
-        """Value of J_a."""
-        return self.term(a, 0, m[0]) + self.term(a, 1, m[1])
+    def both(self, m: Point) -> Point:
+        """Values of J_0 and J_1, as the objective defines them, without calls."""
+        (up0, down1), (down0, up1) = self.coefficients
+        root0, root1 = math.sqrt(m[0]), math.sqrt(m[1])
+        edge0, edge1 = self._edges
+        high0, high1 = (root0 + edge0) ** 2, (root1 + edge1) ** 2
+        low0 = high0 if down0 >= 0 else max(root0 - edge0, 0.0) ** 2
+        low1 = high1 if down1 >= 0 else max(root1 - edge1, 0.0) ** 2
+        return up0 * high0 + down1 * low1, down0 * low0 + up1 * high1
 
     def value(self, m: Point) -> float:
         """Value of F."""
-        return max(self.piece(0, m), self.piece(1, m))
+        return max(self.both(m))
 
     def ridge(self, m: Point) -> float:
         """J_0 - J_1: negative before the ridge where both are equal, positive after it."""
-        return self.piece(0, m) - self.piece(1, m)
+        first, second = self.both(m)
+        return first - second
 
     def gradient(self, a: int, m: Point) -> Point:
         """Gradient of J_a."""
@@ -101,8 +109,10 @@ class TwoPieces:
             The proved bound, and the lowest point.
         """
         points: list[tuple[Point, bool]] = [(path[0], False)]
+        side = self.ridge(path[0])
         for start, end in itertools.pairwise(path):
-            if self.ridge(start) * self.ridge(end) < 0:
+            before, side = side, self.ridge(end)
+            if before * side < 0:
                 points.append((self._crossing(start, end), True))
             points.append((end, False))
         safe = [self._guarded(m, guard) for m, _ in points]
@@ -124,10 +134,8 @@ class TwoPieces:
 
     def _guarded(self, m: Point, guard: Point) -> Point:
         """Both pieces at the worst point within the guard; each is monotone in each error."""
-        values = []
-        for a in (0, 1):
-            moved = [
-                max(m[c] - math.copysign(guard[c], self.coefficients[a][c]), 0.0) for c in (0, 1)
-            ]
-            values.append(self.piece(a, (moved[0], moved[1])))
-        return values[0], values[1]
+        (_, down1), (down0, _) = self.coefficients
+        less = max(m[0] - guard[0], 0.0), max(m[1] - guard[1], 0.0)
+        first = (less[0], less[1] if down1 >= 0 else m[1] + guard[1])
+        second = (less[0] if down0 >= 0 else m[0] + guard[0], less[1])
+        return self.both(first)[0], self.both(second)[1]

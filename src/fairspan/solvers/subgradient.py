@@ -1,8 +1,9 @@
 """The paper's Algorithm 1: Riemannian subgradient descent, for any number of groups.
 
 All restarts move together as one array of subspaces V (restarts, d, k). The paper moves the
-orthogonal complement U; moving V costs d^2 k instead of d^2 (d - k) a step and walks through exactly the
-complementary subspaces. Each step goes against a Riemannian subgradient of the active piece,
+orthogonal complement U; moving V costs d^2 k instead of d^2 (d - k) a step and walks through
+exactly the complementary subspaces. Each step goes against a Riemannian subgradient of the active
+piece,
 
     D = -2 (I - V V') sum_b s'_b M_b V,   step 1 / sqrt(steps + 1),
 
