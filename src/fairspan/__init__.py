@@ -1,6 +1,7 @@
 """Principal components that treat groups even-handedly: robust, certified, at the cost of PCA."""
 
 from fairspan.ambiguity import gelbrich_divergence
+from fairspan.certify import certify
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.exceptions import NoGroupsWarning
 from fairspan.moments import GroupMoments
@@ -11,5 +12,6 @@ __all__ = [
     "GroupMoments",
     "NoGroupsWarning",
     "RobustFairPCA",
+    "certify",
     "gelbrich_divergence",
 ]

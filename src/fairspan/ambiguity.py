@@ -8,12 +8,16 @@ error counts positively, towards it where it counts negatively.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh, svdvals
 
 from fairspan._types import FloatArray
+from fairspan._validation import check_number
+from fairspan.moments import GroupMoments
+from fairspan.objectives import radii_from
 
 
 def gelbrich_divergence(
@@ -91,3 +95,30 @@ def _unit_outside(components: FloatArray) -> FloatArray:
 def _square_root(matrix: Any) -> FloatArray:
     values, vectors = eigh(matrix)
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+
+
+def radii_of(radius: float | Mapping[Any, float], moments: GroupMoments) -> FloatArray:
+    """Give each group its radius: by the paper's rule from one number, or from a mapping.
+
+    Parameters
+    ----------
+    radius : float or mapping
+        One number, divided by the square root of each group's size, or {label: radius}.
+    moments : GroupMoments
+        Gives the groups and their sizes.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        The radii, in squared units of the data.
+    """
+    if not isinstance(radius, Mapping):
+        return radii_from(check_number("radius", radius), moments.weights)
+    missing = [label for label in moments.labels if label not in radius]
+    extra = [label for label in radius if label not in moments.labels]
+    if missing or extra:
+        raise ValueError(
+            f"radius must give one number for each group. Groups without one: {missing[:5]}; "
+            f"labels that are not groups: {extra[:5]}."
+        )
+    return np.array([check_number(f"radius[{a!r}]", radius[a]) for a in moments.labels])

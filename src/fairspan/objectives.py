@@ -114,10 +114,10 @@ class RobustFairObjective:
         ndarray of shape (...)
             The objective of each.
         """
-        base, up, down = self._parts(m)
+        base, up, down = self.parts(m)
         if self.n_groups == 1:
             return np.asarray(base.sum(axis=-1))
-        a, b = _largest_difference(up, down)
+        a, b = largest_difference(up, down)
         return np.asarray(base.sum(axis=-1) + _at(up, a) - _at(down, b))
 
     def active_pair(self, m: FloatArray) -> Pair:
@@ -135,8 +135,8 @@ class RobustFairObjective:
         """
         if self.n_groups == 1:
             return (0, 0)
-        _, up, down = self._parts(m)
-        a, b = _largest_difference(up, down)
+        _, up, down = self.parts(m)
+        a, b = largest_difference(up, down)
         return int(a), int(b)
 
     def active_slopes(self, m: FloatArray) -> FloatArray:
@@ -154,8 +154,8 @@ class RobustFairObjective:
         """
         u = np.broadcast_to(self.shares, m.shape).copy()
         if self.n_groups > 1:
-            _, up, down = self._parts(m)
-            for group, sign in zip(_largest_difference(up, down), (1, -1), strict=True):
+            _, up, down = self.parts(m)
+            for group, sign in zip(largest_difference(up, down), (1, -1), strict=True):
                 index = group[..., None]
                 moved = np.take_along_axis(u, index, -1) + sign * self.fairness_weight
                 np.put_along_axis(u, index, moved, -1)
@@ -217,7 +217,7 @@ class RobustFairObjective:
         u = self.coefficients(pair).tolist()
         return np.array(list(map(worst_error_slope, u, m.tolist(), self.radii.tolist())))
 
-    def _parts(self, m: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def parts(self, m: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Split F = sum(base) + max over a != b of up_a - down_b."""
         λ, p = self.fairness_weight, self.shares
         root, edge = np.sqrt(m), np.sqrt(self.radii)
@@ -226,7 +226,7 @@ class RobustFairObjective:
         return p * φ, λ * φ, np.minimum(p, λ) * φ + np.maximum(λ - p, 0.0) * ψ
 
 
-def _largest_difference(up: FloatArray, down: FloatArray) -> tuple[IntArray, IntArray]:
+def largest_difference(up: FloatArray, down: FloatArray) -> tuple[IntArray, IntArray]:
     """Find a != b with the largest up_a - down_b, along the last axis."""
     a, b = np.argmax(up, axis=-1), np.argmin(down, axis=-1)
     clash = a == b

@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan._types import FloatArray
 from fairspan._validation import check_choice, check_integer, check_number
-from fairspan.ambiguity import worst_case_rows
+from fairspan.ambiguity import radii_of, worst_case_rows
 from fairspan.estimators.base import BaseFairPCA
 from fairspan.exceptions import NoGroupsWarning
 from fairspan.groups import Groups, encode_groups
 from fairspan.moments import GroupMoments
-from fairspan.objectives import RobustFairObjective, radii_from
+from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.front import RETRACTIONS, SOLVERS, SolverOptions, solve
 from fairspan.solvers.result import SolverResult
@@ -52,13 +52,18 @@ class RobustFairPCA(BaseFairPCA):
         units of the data, so standardised data makes it comparable; 0 trusts the data as it is.
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
-    solver : {"auto", "boundary", "subgradient"}, default="auto"
-        "boundary" is exact for two groups, "subgradient" is the paper's algorithm.
-        "auto" takes "boundary" for two groups.
+    solver : {"auto", "newton", "boundary", "subgradient"}, default="auto"
+        "newton" serves any number of groups, "boundary" two; both prove their result.
+        "subgradient" is the paper's algorithm. "auto" takes "boundary" for two groups and
+        "newton" for more.
     tol : float, default=1e-8
         The relative gap between value and proved bound at which the search ends.
     max_iter : int, default=1000
-        Most eigen-solves ("boundary"), or steps of each restart ("subgradient").
+        Most eigen-solves ("boundary"), Newton iterations of each start ("newton"), or steps of
+        each restart ("subgradient").
+    max_time : float, default=10.0
+        Seconds after which "newton" gives up proving and returns the gap proved so far. With many
+        groups a few problems cannot be proved to ``tol``; most take milliseconds.
     n_init : int, default=20
         Random starts of "subgradient", besides one from PCA.
     retraction : {"qr", "polar"}, default="qr"
@@ -133,6 +138,7 @@ class RobustFairPCA(BaseFairPCA):
         solver: str = "auto",
         tol: float = 1e-8,
         max_iter: int = 1000,
+        max_time: float = 10.0,
         n_init: int = 20,
         retraction: str = "qr",
         random_state: Any = None,
@@ -145,6 +151,7 @@ class RobustFairPCA(BaseFairPCA):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.max_time = max_time
         self.n_init = n_init
         self.retraction = retraction
         self.random_state = random_state
@@ -202,6 +209,7 @@ class RobustFairPCA(BaseFairPCA):
         check_choice("solver", self.solver, SOLVERS)
         check_choice("retraction", self.retraction, RETRACTIONS)
         check_integer("max_iter", self.max_iter, 1)
+        check_number("max_time", self.max_time, above=0.0)
         check_integer("n_init", self.n_init, 0)
         if isinstance(self.radius, Mapping):
             for label, value in self.radius.items():
@@ -245,24 +253,12 @@ class RobustFairPCA(BaseFairPCA):
             solver=self.solver,
             tol=self.tol,
             max_iter=self.max_iter,
+            max_time=self.max_time,
             n_init=self.n_init,
             retraction=self.retraction,
             rng=np.random.default_rng(random_state.randint(2**31)),
         )
 
     def _objective(self, moments: GroupMoments) -> RobustFairObjective:
-        return RobustFairObjective(
-            moments.shares, float(self.fairness_weight), self._radii(moments)
-        )
-
-    def _radii(self, moments: GroupMoments) -> FloatArray:
-        if not isinstance(self.radius, Mapping):
-            return radii_from(float(self.radius), moments.weights)
-        missing = [label for label in moments.labels if label not in self.radius]
-        extra = [label for label in self.radius if label not in moments.labels]
-        if missing or extra:
-            raise ValueError(
-                f"radius must give one number for each group. Groups without one: {missing[:5]}; "
-                f"labels that are not groups: {extra[:5]}."
-            )
-        return np.array([float(self.radius[label]) for label in moments.labels])
+        weight = float(self.fairness_weight)
+        return RobustFairObjective(moments.shares, weight, radii_of(self.radius, moments))

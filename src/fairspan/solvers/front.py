@@ -10,10 +10,11 @@ import numpy as np
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.boundary import solve_boundary
+from fairspan.solvers.certified_newton import solve_newton
 from fairspan.solvers.result import SolverResult
 from fairspan.solvers.subgradient import solve_subgradient
 
-SOLVERS = ("auto", "boundary", "subgradient")
+SOLVERS = ("auto", "newton", "boundary", "subgradient")
 RETRACTIONS = ("qr", "polar")
 
 
@@ -24,6 +25,7 @@ class SolverOptions:
     solver: str = "auto"
     tol: float = 1e-8
     max_iter: int = 1000
+    max_time: float = 10.0
     n_init: int = 20
     retraction: Any = "qr"
     rng: np.random.Generator | None = None
@@ -52,17 +54,20 @@ def solve(
         return _everything(problem, objective)
     if options.solver == "auto" and objective.is_linear:
         return _pca(problem, objective)
+    limits: dict[str, Any] = {"tol": options.tol, "max_iter": options.max_iter}
+    if options.solver == "subgradient":
+        return solve_subgradient(
+            problem,
+            objective,
+            n_init=options.n_init,
+            retraction=options.retraction,
+            rng=options.rng,
+            **limits,
+        )
+    # For two groups the walk needs half the eigen-solves of the Newton method.
     if options.solver == "boundary" or (options.solver == "auto" and problem.n_groups == 2):
-        return solve_boundary(problem, objective, tol=options.tol, max_iter=options.max_iter)
-    return solve_subgradient(
-        problem,
-        objective,
-        tol=options.tol,
-        max_iter=options.max_iter,
-        n_init=options.n_init,
-        retraction=options.retraction,
-        rng=options.rng,
-    )
+        return solve_boundary(problem, objective, **limits)
+    return solve_newton(problem, objective, max_time=options.max_time, rng=options.rng, **limits)
 
 
 def _everything(problem: SubspaceProblem, objective: RobustFairObjective) -> SolverResult:

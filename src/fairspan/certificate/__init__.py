@@ -1,0 +1,1 @@
+"""Proofs of global optimality, apart from the solvers: they judge any subspace."""

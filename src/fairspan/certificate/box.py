@@ -1,0 +1,98 @@
+"""Boxes of group errors, and how to shrink them without losing a better subspace."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairspan._types import FloatArray
+from fairspan.mixture import Mixture
+from fairspan.problem import SubspaceProblem
+
+_EVALUATIONS = 8
+
+
+class Box(NamedTuple):
+    """Bounds on the errors of the subspaces that matter."""
+
+    lower: FloatArray
+    upper: FloatArray
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no errors are left."""
+        return bool((self.lower > self.upper).any())
+
+
+def root_box(problem: SubspaceProblem) -> Box:
+    """Bounds on the errors of all subspaces: each group's own best and worst.
+
+    Parameters
+    ----------
+    problem : SubspaceProblem
+        Moments and number of components.
+
+    Returns
+    -------
+    Box
+        The bounds; two eigen-solves a group.
+    """
+    units = np.eye(problem.n_groups)
+    lower = np.array([problem.best_subspace(unit).sigma for unit in units])
+    upper = -np.array([problem.best_subspace(-unit).sigma for unit in units])
+    return Box(np.maximum(lower, 0.0), upper)
+
+
+def tighten(problem: SubspaceProblem, mixture: Mixture, box: Box, best: float) -> Box:
+    """Shrink a box around all subspaces in it that are better than a value.
+
+    On the box the mixture is at least its chords, α + s . m, and better subspaces have
+    α + s . m <= best. So for every y >= 0
+
+        ± m_b >= σ(± e_b + y s) - y (best - α),
+
+    σ the least weighted sum of errors, an eigen-solve: a concave function of y, maximised here.
+    Whatever y is tried, the bound is proved.
+
+    Parameters
+    ----------
+    problem : SubspaceProblem
+        Moments and number of components.
+    mixture : Mixture
+        A mixture of pieces.
+    box : Box
+        Where to look.
+    best : float
+        Subspaces that are no better than this may be lost.
+
+    Returns
+    -------
+    Box
+        A smaller box; perhaps empty, if no subspace in the box is better.
+    """
+    intercepts, slope = mixture.chords(box.lower, box.upper)
+    room = best - float(intercepts.sum())
+    lower, upper = box.lower.copy(), box.upper.copy()
+    for b, unit in enumerate(np.eye(problem.n_groups)):
+        lower[b] = max(lower[b], _least(problem, unit, slope, room))
+        upper[b] = min(upper[b], -_least(problem, -unit, slope, room))
+    return Box(lower, upper)
+
+
+def _least(problem: SubspaceProblem, unit: FloatArray, slope: FloatArray, room: float) -> float:
+    """Maximise σ(unit + y slope) - y room over y >= 0 by bisection on its derivative."""
+    y = 1.0 / max(float(np.abs(slope) @ np.abs(unit)), 1e-12)
+    low, high, best = 0.0, np.inf, -np.inf
+    for _ in range(_EVALUATIONS):
+        found = problem.best_subspace(unit + y * slope)
+        best = max(best, found.sigma - y * room)
+        if float(slope @ found.errors) > room:
+            low = y
+        else:
+            high = y
+        if low == 0:
+            y = 0.25 * high
+        else:
+            y = 0.5 * (low + high) if high < np.inf else 2 * low
+    return best

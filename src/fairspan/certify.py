@@ -1,0 +1,98 @@
+"""Judge any projection: how far it is from the best possible one, at most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from fairspan._types import FloatArray
+from fairspan._validation import check_number
+from fairspan.ambiguity import radii_of
+from fairspan.moments import GroupMoments
+from fairspan.objectives import RobustFairObjective
+from fairspan.problem import SubspaceProblem
+from fairspan.solvers.front import SolverOptions, solve
+from fairspan.solvers.result import SolverResult
+
+
+def certify(
+    components: Any,
+    moments: GroupMoments,
+    *,
+    fairness_weight: float,
+    radius: float | Mapping[Any, float],
+    tol: float = 1e-8,
+    max_time: float = 10.0,
+) -> SolverResult:
+    """Prove how far a projection is from the best one, whoever found it.
+
+    Parameters
+    ----------
+    components : array-like of shape (n_components, n_features)
+        Orthonormal rows, in the units of the moments (use ``moments.scaled(scale)`` for
+        components of standardised data).
+    moments : GroupMoments
+        Moments of the data.
+    fairness_weight : float
+        How much the gap between groups counts.
+    radius : float or mapping
+        Size of the ambiguity set, as in RobustFairPCA.
+    tol : float, default=1e-8
+        The relative gap up to which the projection counts as optimal.
+    max_time : float, default=10.0
+        Seconds after which the bound proved so far is returned.
+
+    Returns
+    -------
+    SolverResult
+        The components given, their errors and objective, and a lower bound proved for every
+        projection with as many components.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairspan import GroupMoments, certify
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 4)) * [4, 3, 2, 1]
+    >>> moments = GroupMoments.from_arrays(X, ["a", "b"] * 100)
+    >>> result = certify(np.eye(4)[:2], moments, fairness_weight=0, radius=0)
+    >>> bool(0 < result.optimality_gap < 0.01)  # near PCA, but not quite
+    True
+    """
+    rows = _orthonormal(components, moments.n_features)
+    weight = check_number("fairness_weight", fairness_weight)
+    problem = SubspaceProblem(moments.second_moments, moments.shares, len(rows))
+    objective = RobustFairObjective(moments.shares, weight, radii_of(radius, moments))
+    errors = problem.errors(rows.T)
+    value = objective.value(errors)
+    best = solve(problem, objective, SolverOptions(tol=min(tol, 1e-8), max_time=max_time))
+    judged = replace(
+        best,
+        components=rows,
+        group_errors=errors,
+        objective=value,
+        lower_bound=min(best.lower_bound, value),
+        history=np.empty((0, 2)),
+    )
+    return replace(judged, status="optimal" if judged.optimality_gap <= tol else "feasible")
+
+
+def _orthonormal(components: Any, n_features: int) -> FloatArray:
+    rows = np.asarray(check_array(components, dtype=np.float64, input_name="components"))
+    if rows.shape[1] != n_features or len(rows) > n_features:
+        raise ValueError(
+            f"components has shape {rows.shape}; it needs one column for each of the "
+            f"n_features={n_features} features and at most as many rows."
+        )
+    off = float(np.abs(rows @ rows.T - np.eye(len(rows))).max())
+    if not off <= 1e-8 or math.isnan(off):
+        raise ValueError(
+            f"The rows of components are not orthonormal (off by {off:.2g}); pass the rows of "
+            "numpy.linalg.qr(components.T)[0].T, which span the same subspace."
+        )
+    return rows

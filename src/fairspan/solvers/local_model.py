@@ -1,0 +1,152 @@
+"""The local minimax model of a Newton step: linearised pieces, one Hessian, weights on pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairspan._types import FloatArray
+from fairspan.objectives import Pair, RobustFairObjective, largest_difference
+
+_RIDGE = 1e-13
+
+
+@dataclass
+class LinearModel:
+    """All pieces, linearised at given errors: J_ab + slope . dm."""
+
+    objective: RobustFairObjective
+    base: float
+    up: FloatArray
+    down: FloatArray
+    base_slope: FloatArray
+    up_slope: FloatArray
+    down_slope: FloatArray
+
+    @classmethod
+    def at(cls, objective: RobustFairObjective, m: FloatArray) -> LinearModel:
+        """Linearise at positive errors."""
+        p, λ = objective.shares, objective.fairness_weight
+        base, up, down = objective.parts(m)
+        ratio = np.sqrt(objective.radii / m)
+        rise = 1 + ratio
+        fall = np.maximum(1 - ratio, 0.0)
+        down_slope = np.minimum(p, λ) * rise + np.maximum(λ - p, 0.0) * fall
+        return cls(objective, float(base.sum()), up, down, p * rise, λ * rise, down_slope)
+
+    def best_pair(self, dm: FloatArray) -> Pair:
+        """The pair whose linearised piece is largest after a change of the errors."""
+        if len(dm) == 1 or self.objective.fairness_weight == 0:
+            return (0, 0)
+        a, b = largest_difference(self.up + self.up_slope * dm, self.down + self.down_slope * dm)
+        return int(a), int(b)
+
+    def piece(self, pair: Pair) -> float:
+        """Value of a piece at the point of linearisation."""
+        a, b = pair
+        return self.base if a == b else float(self.base + self.up[a] - self.down[b])
+
+    def slope(self, pair: Pair) -> FloatArray:
+        """Gradient of a piece."""
+        a, b = pair
+        slope = self.base_slope.copy()
+        if a != b:
+            slope[a] += self.up_slope[a]
+            slope[b] -= self.down_slope[b]
+        return slope
+
+    def corrected(self, m: FloatArray, dm: FloatArray) -> LinearModel:
+        """The same slopes through the values attained after a step (second-order correction)."""
+        base, up, down = self.objective.parts(m)
+        return LinearModel(
+            self.objective,
+            float(base.sum() - self.base_slope @ dm),
+            up - self.up_slope * dm,
+            down - self.down_slope * dm,
+            self.base_slope,
+            self.up_slope,
+            self.down_slope,
+        )
+
+
+@dataclass(frozen=True)
+class Step:
+    """Solution of the minimax model: pairs, their weights, the slope and the model's value."""
+
+    pairs: list[Pair]
+    weights: FloatArray
+    slope: FloatArray
+    value: float
+
+
+def minimax_step(model: LinearModel, inverse: FloatArray, start: list[Pair]) -> Step:
+    """Minimise max over pairs of J + slope . dm + dm' inverse^-1 dm / 2, by its dual.
+
+    The dual maximises w . J - (S w)' inverse (S w) / 2 over weights w of pairs; an active-set
+    method takes in the pair that is largest at the current answer until none is left out.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The pieces.
+    inverse : ndarray of shape (n_groups, n_groups)
+        Inverse Hessian in the space of errors, positive semidefinite.
+    start : list of pairs
+        Pairs to begin with.
+
+    Returns
+    -------
+    Step
+        Weights and the slope they give; the step is dm = -inverse @ slope.
+    """
+    pairs = list(dict.fromkeys(start))
+    values = np.array([model.piece(pair) for pair in pairs])
+    slopes = np.array([model.slope(pair) for pair in pairs])
+    weights = np.zeros(len(pairs))
+    weights[int(np.argmax(values))] = 1.0
+    for _ in range(50):
+        pairs, values, slopes, weights = _active_set(pairs, values, slopes, weights, inverse)
+        slope = weights @ slopes
+        dm = -inverse @ slope
+        level = float(weights @ values) + float(slope @ dm)
+        best = model.best_pair(dm)
+        excess = model.piece(best) + float(model.slope(best) @ dm) - level
+        if best in pairs or excess <= 1e-14 * max(abs(level), abs(model.base)):
+            break
+        pairs = [*pairs, best]
+        values = np.append(values, model.piece(best))
+        slopes = np.vstack([slopes, model.slope(best)])
+        weights = np.append(weights, 0.0)
+    return Step(pairs, weights, slope, level + 0.5 * float(slope @ inverse @ slope))
+
+
+def _active_set(
+    pairs: list[Pair],
+    values: FloatArray,
+    slopes: FloatArray,
+    weights: FloatArray,
+    inverse: FloatArray,
+) -> tuple[list[Pair], FloatArray, FloatArray, FloatArray]:
+    """Maximise the dual over the given pairs; pairs whose weight falls to 0 leave."""
+    for _ in range(2 * len(pairs) + 2):
+        n = len(pairs)
+        hessian = slopes @ inverse @ slopes.T
+        ridge = _RIDGE * max(float(np.trace(hessian)), 1e-300)
+        system = np.ones((n + 1, n + 1))
+        system[:n, :n] = hessian + ridge * np.eye(n)
+        system[n, n] = 0.0
+        target = np.linalg.lstsq(system, np.append(values, 1.0), rcond=None)[0][:n]
+        if (target >= 0).all():
+            return pairs, values, slopes, target / target.sum()
+        falling = target < 0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(falling, weights / (weights - target), np.inf)
+        step = min(float(np.nanmin(ratio)), 1.0)
+        weights = weights + step * (target - weights)
+        leaving = int(np.nanargmin(ratio))
+        keep = np.arange(n) != leaving
+        pairs = [pair for pair, kept in zip(pairs, keep, strict=True) if kept]
+        values, slopes, weights = values[keep], slopes[keep], np.maximum(weights[keep], 0.0)
+        weights = weights / weights.sum() if weights.sum() > 0 else np.full(n - 1, 1 / (n - 1))
+    return pairs, values, slopes, weights
