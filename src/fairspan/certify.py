@@ -17,7 +17,7 @@ from fairspan.moments import GroupMoments
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.front import SolverOptions, solve
-from fairspan.solvers.result import SolverResult
+from fairspan.solvers.result import SolverResult, safe_bound
 
 
 def certify(
@@ -76,7 +76,7 @@ def certify(
         components=rows,
         group_errors=errors,
         objective=value,
-        lower_bound=min(best.lower_bound, value),
+        lower_bound=safe_bound(best.lower_bound, value, problem.scale),
         history=np.empty((0, 2)),
     )
     return replace(judged, status="optimal" if judged.optimality_gap <= tol else "feasible")

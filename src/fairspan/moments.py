@@ -142,8 +142,9 @@ class GroupMoments:
                 )
         offsets = raw.sums / raw.weights[:, None]
         scatters = raw.scatters
-        for a, offset in enumerate(offsets):
-            scatters[a] -= raw.weights[a] * np.outer(offset, offset)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for a, offset in enumerate(offsets):
+                scatters[a] -= raw.weights[a] * np.outer(offset, offset)
         if not np.isfinite(scatters).all():
             raise ValueError(
                 "X holds values too large to square in double precision (above about 1e154); "

@@ -68,8 +68,8 @@ class RobustFairObjective:
     --------
     >>> import numpy as np
     >>> objective = RobustFairObjective(np.array([0.5, 0.5]), 2.0, np.zeros(2))
-    >>> objective.value(np.array([3.0, 1.0]))  # mean 2 plus 2 times the gap 2
-    6.0
+    >>> objective.value(np.array([4.0, 1.0]))  # mean 2.5 plus 2 times the gap 3
+    8.5
     """
 
     shares: FloatArray

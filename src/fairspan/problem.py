@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fairspan._types import FloatArray
-from fairspan.spectrum import UNIT, top_space
+from fairspan.reduced import ReducedBasis
+from fairspan.spectrum import UNIT, TopSpace, top_space
 
 
 class Support(NamedTuple):
@@ -33,6 +34,10 @@ class Support(NamedTuple):
     sigma: float
 
 
+LARGE = 256
+"""From this many features on, eigen-solves are worth avoiding."""
+
+
 class SubspaceProblem:
     """Group errors over all k-dimensional subspaces, for given second moments.
 
@@ -44,16 +49,27 @@ class SubspaceProblem:
         Share of each group.
     n_components : int
         The dimension k of the subspace, from 1 to d.
+    traces : ndarray of shape (n_groups,), optional
+        Total variance of each group, where the moments show only a part of the space.
     """
 
-    def __init__(self, second_moments: FloatArray, shares: FloatArray, n_components: int) -> None:
+    def __init__(
+        self,
+        second_moments: FloatArray,
+        shares: FloatArray,
+        n_components: int,
+        *,
+        traces: FloatArray | None = None,
+    ) -> None:
         self.moments = second_moments
         self.shares = shares
         self.k = n_components
-        self.traces = np.einsum("aii->a", second_moments)
+        self.traces = np.einsum("aii->a", second_moments) if traces is None else traces
         self.rounding = 8 * self.d * UNIT * self.traces
         self.n_eigensolves = 0
         self._warm: FloatArray | None = None
+        pair = len(second_moments) == 2 and self.is_large
+        self._reduced = ReducedBasis(second_moments, n_components) if pair else None
 
     @property
     def n_groups(self) -> int:
@@ -64,6 +80,11 @@ class SubspaceProblem:
     def d(self) -> int:
         """Number of features."""
         return int(self.moments.shape[1])
+
+    @property
+    def is_large(self) -> bool:
+        """Whether work with full matrices is worth avoiding."""
+        return self.d >= LARGE and 8 * self.k <= self.d
 
     @property
     def scale(self) -> float:
@@ -133,9 +154,32 @@ class SubspaceProblem:
         Support
             The minimiser, its errors and the proved minimum.
         """
+        answer = self._answer_cheaply(weights)
+        if answer is not None:
+            return answer
+        found = self._solve(weights)
+        return Support(found.vectors, self.errors(found.vectors), self._sigma(weights, found.bound))
+
+    def _answer_cheaply(self, weights: FloatArray) -> Support | None:
+        if self._reduced is None:
+            return None
+        widest = self._reduced.widest(weights)
+        if widest is not None:
+            self._solve(widest)
+        answer = self._reduced.answer(weights)
+        if answer is None:
+            return None
+        subspace, kept, bound = answer
+        return Support(subspace, self.lost(kept), self._sigma(weights, bound))
+
+    def _solve(self, weights: FloatArray) -> TopSpace:
         self.n_eigensolves += 1
         found = top_space(self.combination(weights), self.k, self._warm)
         self._warm = found.vectors
-        sigma = float(weights @ self.traces) - found.bound
-        sigma -= 4 * UNIT * float(np.abs(weights) @ self.traces)
-        return Support(found.vectors, self.errors(found.vectors), sigma)
+        if self._reduced is not None:
+            self._reduced.learn(weights, found.vectors, found.rest)
+        return found
+
+    def _sigma(self, weights: FloatArray, bound: float) -> float:
+        rounding = 4 * UNIT * float(np.abs(weights) @ self.traces)
+        return float(weights @ self.traces) - bound - rounding

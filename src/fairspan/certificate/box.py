@@ -40,7 +40,10 @@ def root_box(problem: SubspaceProblem) -> Box:
     """
     units = np.eye(problem.n_groups)
     lower = np.array([problem.best_subspace(unit).sigma for unit in units])
-    upper = -np.array([problem.best_subspace(-unit).sigma for unit in units])
+    upper = problem.traces
+    # The trailing end of a large spectrum is crowded, slow to find and almost 0.
+    if not problem.is_large:
+        upper = -np.array([problem.best_subspace(-unit).sigma for unit in units])
     return Box(np.maximum(lower, 0.0), upper)
 
 
@@ -91,8 +94,11 @@ def _least(problem: SubspaceProblem, unit: FloatArray, slope: FloatArray, room: 
             low = y
         else:
             high = y
-        if low == 0:
-            y = 0.25 * high
-        else:
-            y = 0.5 * (low + high) if high < np.inf else 2 * low
+        y = _between(low, high)
     return best
+
+
+def _between(low: float, high: float) -> float:
+    if high == np.inf:
+        return 2 * low
+    return 0.5 * (low + high) if low > 0 else 0.25 * high

@@ -24,7 +24,10 @@ from fairspan._types import FloatArray
 from fairspan.certificate.box import Box
 from fairspan.mixture import Mixture
 from fairspan.problem import SubspaceProblem
-from fairspan.spectrum import UNIT, top_space
+from fairspan.spectrum import UNIT, TopSpace, top_space
+
+_SHARES = (0.5, 0.25, 0.75, 0.1, 0.9)
+"""Places in the eigengap at which the lemma is tried."""
 
 
 def closed_form_bound(
@@ -54,17 +57,21 @@ def closed_form_bound(
     problem.n_eigensolves += 1
     slope = mixture.slopes(np.where(errors > 0, errors, 1.0))
     C = problem.combination(slope)
-    spectrum = top_space(C, problem.d)
-    k, θ = problem.k, spectrum.values
+    spectrum = top_space(C, problem.k if problem.is_large else problem.d)
+    k = problem.k
+    kept = spectrum.bound if problem.is_large else float(spectrum.values[:k].sum())
     best = problem.errors(spectrum.vectors[:, :k])
-    sigma = float(slope @ problem.traces) - float(θ[:k].sum())
+    sigma = float(slope @ problem.traces) - kept
     sigma -= 4 * problem.d * UNIT * float(np.abs(slope) @ problem.traces)
     tangent = mixture.value(errors) + sigma - float(slope @ errors)
     κ = parabola(mixture, errors, box.lower)
     if not κ.any():
         return tangent
     apart = best - errors
-    ρ = _ratio(problem, spectrum.vectors, θ, κ, errors, apart, box)
+    width = np.maximum(box.upper - errors, errors - box.lower) + np.abs(apart)
+    reach = float(0.5 * κ @ width**2)
+    ratio = _ratio_from_top if problem.is_large else _ratio
+    ρ = ratio(problem, spectrum, κ, reach)
     if not ρ < 1:
         return -np.inf
     # (1 + η) ρ = 1 leaves 1 + 1/η = 1 / (1 - ρ).
@@ -96,17 +103,9 @@ def parabola(mixture: Mixture, m: FloatArray, lower: FloatArray) -> FloatArray:
     return np.asarray(mixture.above * bend + mixture.below * np.where(m < radii, flat, bend))
 
 
-def _ratio(
-    problem: SubspaceProblem,
-    vectors: FloatArray,
-    θ: FloatArray,
-    κ: FloatArray,
-    errors: FloatArray,
-    apart: FloatArray,
-    box: Box,
-) -> float:
+def _ratio(problem: SubspaceProblem, spectrum: TopSpace, κ: FloatArray, reach: float) -> float:
     """ρ: how much of the growth the parabola can eat up, the best over a few ν."""
-    k = problem.k
+    k, θ, vectors = problem.k, spectrum.values, spectrum.vectors
     gap = float(θ[k - 1] - θ[k])
     if gap <= 1e3 * problem.d * UNIT * float(np.abs(θ).max()):
         return np.inf
@@ -114,12 +113,9 @@ def _ratio(
     weight = np.sqrt(0.5 * κ[active])
     turned = vectors.T @ problem.moments[active] @ vectors * weight[:, None, None]
     top, low, off = turned[:, :k, :k], turned[:, k:, k:], turned[:, :k, k:]
-    off_growth = θ[:k, None] - θ[None, k:]
-    q_off = 4 * _gram(off, off_growth)
-    width = np.maximum(box.upper - errors, errors - box.lower) + np.abs(apart)
-    reach = float(0.5 * κ @ width**2)
+    q_off = 4 * _gram(off, θ[:k, None] - θ[None, k:])
     best = np.inf
-    for share in (0.5, 0.25, 0.75, 0.1, 0.9):
+    for share in _SHARES:
         ν = θ[k] + share * gap
         above, below = θ[:k] - ν, ν - θ[k:]
         q_all = q_off + _gram(top, 0.5 * (above[:, None] + above))
@@ -128,9 +124,62 @@ def _ratio(
         squares = sum(
             max(_largest(t, above), _largest(b, below)) ** 2 for t, b in zip(top, low, strict=True)
         )
-        second = (np.sqrt(np.linalg.eigvalsh(q_off)[-1]) + np.sqrt(squares * reach)) ** 2
-        best = min(best, first, float(second))
+        best = min(best, first, _combined(q_off, squares, reach))
     return best
+
+
+def _ratio_from_top(
+    problem: SubspaceProblem, spectrum: TopSpace, κ: FloatArray, reach: float
+) -> float:
+    """ρ from the leading eigenpairs alone: all others count as the largest of them."""
+    θ, V, rest = spectrum.values, spectrum.vectors, spectrum.rest
+    gap = float(θ[-1] - rest)
+    if gap <= 1e3 * problem.d * UNIT * float(np.abs(θ).max()):
+        return np.inf
+    active = κ > 0
+    weight = np.sqrt(0.5 * κ[active])
+    image = problem.moments[active] @ V * weight[:, None, None]
+    top = V.T @ image
+    off = (image - V @ top).transpose(0, 2, 1)
+    q_off = 4 * _gram(off, np.repeat((θ - rest)[:, None], len(V), axis=1))
+    # Blocks orthogonal to the eigenspace are at most their traces, the errors; only where that
+    # is not enough are their largest eigenvalues found.
+    low = problem.errors(V)[active] * weight
+    best = _best_share(θ, rest, top, low, q_off, reach)
+    if best >= 1:
+        low = np.array([_largest_outside(problem, a, V) for a in np.flatnonzero(active)]) * weight
+        best = _best_share(θ, rest, top, low, q_off, reach)
+    return best
+
+
+def _best_share(
+    θ: FloatArray, rest: float, top: FloatArray, low: FloatArray, q_off: FloatArray, reach: float
+) -> float:
+    best = np.inf
+    for share in _SHARES:
+        ν = rest + share * (θ[-1] - rest)
+        squares = sum(
+            max(_largest(t, θ - ν), float(b) / (ν - rest)) ** 2
+            for t, b in zip(top, low, strict=True)
+        )
+        best = min(best, _combined(q_off, squares, reach))
+    return best
+
+
+def _largest_outside(problem: SubspaceProblem, group: int, V: FloatArray) -> float:
+    """Bound the largest eigenvalue of a group's moment orthogonal to a subspace."""
+    problem.n_eigensolves += 1
+    M = problem.moments[group]
+    image = M @ V
+    outside = M - image @ V.T
+    outside -= V @ (image.T - (V.T @ image) @ V.T)
+    return top_space(0.5 * (outside + outside.T), 1).bound
+
+
+def _combined(q_off: FloatArray, squares: float, reach: float) -> float:
+    """ρ where the diagonal blocks are bounded through how far errors can be apart."""
+    off = float(np.linalg.eigvalsh(q_off)[-1])
+    return float((np.sqrt(max(off, 0.0)) + np.sqrt(squares * reach)) ** 2)
 
 
 def _gram(blocks: FloatArray, growth: FloatArray) -> FloatArray:

@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from fairspan._types import FloatArray
 from fairspan.objectives import RobustFairObjective
@@ -30,6 +29,7 @@ from fairspan.solvers.geodesic import Geodesic
 from fairspan.solvers.pieces import Lowest, TwoPieces
 from fairspan.solvers.polygon import Point, clip, corner, leave_box, normal_angle
 from fairspan.solvers.result import SolverResult, relative_gap
+from fairspan.solvers.roots import root_between
 
 _SLIDE_BELOW = 1e-2
 """From this relative gap on, subspaces between two neighbours are worth a look."""
@@ -204,7 +204,9 @@ class _Walk:
     def slide(self, arc: Arc) -> bool:
         """Look for the ridge on the path between the subspaces at both ends of an arc."""
         left, right = arc.left, arc.right
-        if left is None or right is None or (self.gap() > _SLIDE_BELOW and not arc.stuck):
+        # With many features the path costs as much as an eigen-solve in the small basis.
+        near = _SLIDE_BELOW * (0.01 if self.boundary.problem.is_large else 1.0)
+        if left is None or right is None or (self.gap() > near and not arc.stuck):
             return False
         if self.pieces.ridge(left.point) * self.pieces.ridge(right.point) >= 0:
             return False
@@ -219,7 +221,7 @@ class _Walk:
             return self.pieces.ridge((float(found[0]), float(found[1])))
 
         if ridge(0.0) * ridge(1.0) < 0:
-            subspace = path.subspace(brentq(ridge, 0.0, 1.0, xtol=1e-15))
+            subspace = path.subspace(root_between(ridge))
             self._offer(self._errors(subspace), subspace)
 
     def _errors(self, subspace: FloatArray) -> Point:
@@ -303,7 +305,7 @@ class _Walk:
 
         if self.pieces.ridge(left.point) * self.pieces.ridge(right.point) >= 0:
             return math.nan
-        s = brentq(lambda share: self.pieces.ridge(curve(share)), 0.0, 1.0, xtol=1e-12)
+        s = root_between(lambda share: self.pieces.ridge(curve(share)), 1e-12)
         x, y = ((1 - s) * (b - a) + s * (c - b) for a, b, c in ends)
         return normal_angle((x, y))
 

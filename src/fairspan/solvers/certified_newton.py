@@ -6,6 +6,8 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
@@ -15,7 +17,8 @@ from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.boundary import solve_boundary
 from fairspan.solvers.newton import Stationary, descend
-from fairspan.solvers.result import SolverResult, relative_gap
+from fairspan.solvers.reduced_newton import descend_reduced
+from fairspan.solvers.result import SolverResult, relative_gap, safe_bound
 from fairspan.solvers.subgradient import random_subspaces
 
 _RANDOM_STARTS = 4
@@ -57,10 +60,12 @@ def solve_newton(
     """
     solves_before = problem.n_eigensolves
     deadline = time.monotonic() + max_time
-    first = problem.best_subspace(objective.shares).subspace
-    found = descend(problem, objective, first, max_iter=max_iter)
+    find = partial(
+        descend_reduced if problem.is_large else descend, problem, objective, max_iter=max_iter
+    )
+    found = find(problem.best_subspace(objective.shares).subspace)
     if start is not None:
-        found = min(found, descend(problem, objective, start, max_iter=max_iter), key=_value)
+        found = min(found, find(start), key=attrgetter("value"))
     prover = _prover(problem, objective, found, tol, deadline)
     bound = prover.quick()
     if bound < prover.enough and problem.n_groups == 2:
@@ -71,7 +76,7 @@ def solve_newton(
         bound = walked.lower_bound
     elif bound < prover.enough:
         for subspace in _starts(problem, rng or np.random.default_rng(0)):
-            found = min(found, descend(problem, objective, subspace, max_iter=max_iter), key=_value)
+            found = min(found, find(subspace), key=attrgetter("value"))
             if time.monotonic() > deadline:
                 break
         if found.value < prover.value:
@@ -79,7 +84,7 @@ def solve_newton(
             bound = prover.quick()
         if bound < prover.enough and time.monotonic() < deadline:
             bound = max(bound, prover.thorough())
-    bound = min(bound, found.value)
+    bound = safe_bound(bound, found.value, problem.scale)
     gap = relative_gap(found.value, bound, problem.scale)
     return SolverResult(
         components=found.subspace.T,
@@ -92,10 +97,6 @@ def solve_newton(
         n_eigensolves=problem.n_eigensolves - solves_before,
         history=np.array([(value, bound) for value in found.history]),
     )
-
-
-def _value(found: Stationary) -> float:
-    return found.value
 
 
 def _prover(

@@ -94,7 +94,7 @@ def descend(
     Stationary
         The subspace found and its mixture.
     """
-    floor = _FLOOR * float(problem.traces.max())
+    floor = error_floor(problem)
     V, errors = start, problem.errors(start)
     value = objective.value(errors)
     pairs: list[Pair] = [LinearModel.at(objective, np.maximum(errors, floor)).best_pair(0 * errors)]
@@ -121,6 +121,22 @@ def descend(
         V, errors, value = found
         history.append(value)
     return Stationary(V, errors, value, mixture, history)
+
+
+def error_floor(problem: SubspaceProblem) -> float:
+    """The smallest error at which slopes are taken.
+
+    Parameters
+    ----------
+    problem : SubspaceProblem
+        Gives the scale.
+
+    Returns
+    -------
+    float
+        A tiny share of the largest variance.
+    """
+    return _FLOOR * float(problem.traces.max())
 
 
 def _localise(problem: SubspaceProblem, V: FloatArray, mixture: Mixture, m: FloatArray) -> _Local:

@@ -9,10 +9,9 @@ import itertools
 import math
 from typing import NamedTuple
 
-from scipy.optimize import brentq
-
 from fairspan.objectives import RobustFairObjective, worst_error, worst_error_slope
 from fairspan.solvers.polygon import Point
+from fairspan.solvers.roots import root_between
 
 _FACE = 0.05
 """Radians beyond an axis that bring all of a face on the axis into view."""
@@ -130,7 +129,7 @@ class TwoPieces:
                 (1 - share) * start[1] + share * end[1],
             )
 
-        return at(brentq(lambda share: self.ridge(at(share)), 0.0, 1.0, xtol=1e-15))
+        return at(root_between(lambda share: self.ridge(at(share))))
 
     def _guarded(self, m: Point, guard: Point) -> Point:
         """Both pieces at the worst point within the guard; each is monotone in each error."""

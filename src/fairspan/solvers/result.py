@@ -55,6 +55,31 @@ class SolverResult:
         return relative_gap(self.objective, self.lower_bound, self.scale)
 
 
+def safe_bound(bound: float, objective: float, scale: float) -> float:
+    """Cut what rounding adds to a bound; more than rounding is a defect, and raises.
+
+    Parameters
+    ----------
+    bound : float
+        A bound that was proved.
+    objective : float
+        A value that is attained.
+    scale : float
+        Total variance.
+
+    Returns
+    -------
+    float
+        The bound, at most the objective.
+    """
+    if bound > objective + 1e-7 * max(abs(objective), SMALLEST_SCALE * scale):
+        raise RuntimeError(
+            f"A lower bound ({bound!r}) exceeds a value that is attained ({objective!r}). This is "
+            "a defect of fairspan: please report it, with the data's moments if you can share them."
+        )
+    return min(bound, objective)
+
+
 def relative_gap(objective: float, lower_bound: float, scale: float) -> float:
     """Measure the gap relative to the objective, or to a ten-thousandth of the total variance.
 

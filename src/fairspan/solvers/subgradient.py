@@ -22,7 +22,7 @@ from fairspan._types import FloatArray
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.bounds import plain_bound
-from fairspan.solvers.result import SolverResult, relative_gap
+from fairspan.solvers.result import SolverResult, relative_gap, safe_bound
 
 Retraction = Literal["qr", "polar"]
 
@@ -92,7 +92,7 @@ def solve_subgradient(
         components=best_V.T,
         group_errors=problem.errors(best_V),
         objective=best,
-        lower_bound=min(bound, best),
+        lower_bound=safe_bound(bound, best, problem.scale),
         status="optimal" if gap <= tol else "iteration_limit",
         scale=problem.scale,
         solver="subgradient",

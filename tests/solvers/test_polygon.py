@@ -1,0 +1,63 @@
+"""Plane geometry of the boundary walk: what is cut off must lie outside every supporting line."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from fairspan.solvers.polygon import clip, corner, leave_box, normal_angle
+
+
+def touch(angle):
+    """Where the circle around (3, 3) of radius 1 touches its line with inner normal at an angle."""
+    return 3 - math.cos(angle), 3 - math.sin(angle)
+
+
+@pytest.mark.parametrize("first", [-45.0, -10.0, 30.0])
+@pytest.mark.parametrize("turn", [1e-5, 1.0, 45.0, 89.0, 91.0, 120.0, 160.0])
+def test_the_corner_lies_on_both_lines_however_wide_the_arc(first, turn):
+    left, right = math.radians(first), math.radians(first + turn)
+    q = corner(touch(left), left, touch(right), right)
+    for angle in (left, right):
+        normal = np.array([math.cos(angle), math.sin(angle)])
+        assert normal @ q == pytest.approx(normal @ touch(angle), rel=1e-12)
+
+
+def test_a_corner_of_one_point_is_that_point():
+    assert corner((1.0, 2.0), 0.1, (1.0, 2.0), 0.5) == pytest.approx((1.0, 2.0))
+
+
+@pytest.mark.parametrize("degrees", [-40.0, 0.0, 45.0, 90.0, 130.0])
+def test_the_normal_of_an_edge_points_inside(degrees):
+    angle = math.radians(degrees)
+    # With growing angle the touching point moves along (sin t, -cos t).
+    assert normal_angle((math.sin(angle), -math.cos(angle))) == pytest.approx(angle)
+
+
+def test_a_corner_below_the_axis_is_cut_off_and_not_raised_to_it():
+    path = clip([(1.0, 2.0), (2.0, -1.0), (5.0, 0.5)], (0.0, 0.0))
+    assert np.array(path) == pytest.approx(
+        np.array([[1.0, 2.0], [1 + 2 / 3, 0.0], [4.0, 0.0], [5.0, 0.5]])
+    )
+
+
+def test_a_path_above_the_bound_is_left_as_it_is():
+    path = [(1.0, 2.0), (2.0, 1.0), (5.0, 0.5)]
+    assert clip(path, (0.5, 0.5)) == path
+
+
+@pytest.mark.parametrize(
+    ("point", "direction", "expected"),
+    [
+        ((1.0, 1.0), (1.0, 0.0), [(1, 1), (4, 1)]),
+        ((1.0, 1.0), (0.0, 1.0), [(1, 1), (1, 6)]),
+        ((1.0, 1.0), (0.6, 0.8), [(1, 1), (4, 5)]),
+        ((1.0, 1.0), (0.8, -0.6), [(1, 1), (1 + 4 / 3, 0), (4, 0)]),
+        ((1.0, 1.0), (-0.6, 0.8), [(1, 1), (0, 1 + 4 / 3), (0, 6)]),
+    ],
+)
+def test_a_line_is_followed_to_the_walls_of_the_box(point, direction, expected):
+    path = leave_box(point, direction, (4.0, 6.0))
+    assert np.array(path) == pytest.approx(np.array(expected, dtype=float))

@@ -1,0 +1,263 @@
+"""Group moments: the same numbers for any chunking, order, layout and thread count."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from threadpoolctl import threadpool_limits
+
+from fairspan import GroupMoments
+
+
+def reference_moments(X, groups, weights=None):
+    """Weights, means, scatters around the group's mean, in extended precision, row by row."""
+    X = np.asarray(X, dtype=np.longdouble)
+    weights = np.ones(len(X)) if weights is None else np.asarray(weights)
+    result = {}
+    for label in sorted(set(np.asarray(groups).tolist())):
+        rows = np.flatnonzero(np.asarray(groups) == label)
+        total = weights[rows].sum()
+        mean = sum(weights[i] * X[i] for i in rows) / total
+        scatter = np.zeros((X.shape[1], X.shape[1]), dtype=np.longdouble)
+        for i in rows:
+            scatter += weights[i] * np.outer(X[i] - mean, X[i] - mean)
+        result[label] = total, mean, scatter
+    return result
+
+
+def assert_close(found, expected, tolerance: float = 1e-12):
+    """Equal up to a share of the largest entry."""
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * np.abs(expected).max())
+
+
+def assert_equal_moments(left: GroupMoments, right: GroupMoments, tolerance: float = 1e-12):
+    assert left.labels == right.labels
+    assert np.array_equal(left.counts, right.counts)
+    assert left.weights == pytest.approx(right.weights, rel=tolerance)
+    assert left.squared_weights == pytest.approx(right.squared_weights, rel=tolerance)
+    size = np.sqrt(np.abs(right.second_moments).max()) or 1.0
+    assert left.means == pytest.approx(right.means, rel=tolerance, abs=tolerance * size)
+    assert_close(left.scatters, right.scatters, tolerance)
+    assert_close(left.second_moments, right.second_moments, tolerance)
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((403, 6)) @ rng.standard_normal((6, 6)) + 5 * rng.standard_normal(6)
+    return X, rng.choice(["a", "b", "c"], 403, p=[0.6, 0.35, 0.05])
+
+
+def test_moments_are_those_of_a_loop_over_rows(table):
+    X, groups = table
+    moments = GroupMoments.from_arrays(X, groups)
+    assert moments.labels == ("a", "b", "c")
+    grand_mean = X.mean(axis=0)
+    for a, (total, mean, scatter) in enumerate(reference_moments(X, groups).values()):
+        assert moments.weights[a] == moments.counts[a] == moments.squared_weights[a] == total
+        assert moments.shares[a] == pytest.approx(total / len(X))
+        assert moments.means[a] == pytest.approx(mean.astype(float), rel=1e-12)
+        assert moments.scatters[a] == pytest.approx(scatter.astype(float), abs=1e-10)
+        rows = X[groups == moments.labels[a]] - grand_mean
+        assert moments.second_moments[a] == pytest.approx(rows.T @ rows / total, abs=1e-11)
+    assert moments.mean == pytest.approx(grand_mean, rel=1e-12)
+    assert moments.variances == pytest.approx(X.var(axis=0), rel=1e-12)
+    pooled = np.einsum("a,aij->ij", moments.shares, moments.second_moments)
+    assert pooled == pytest.approx(np.cov(X.T, ddof=0), abs=1e-11)
+
+
+@pytest.mark.parametrize("sizes", [[1] * 403, [403], [1, 402], [7] * 57 + [4], [200, 3, 200]])
+def test_any_chunking_in_any_order_gives_the_same_moments(table, sizes):
+    X, groups = table
+    ends = np.cumsum(sizes)
+    assert ends[-1] == len(X)
+    chunks = [
+        GroupMoments.from_arrays(X[end - size : end], groups[end - size : end])
+        for size, end in zip(sizes, ends, strict=True)
+    ]
+    whole = GroupMoments.from_arrays(X, groups)
+    assert_equal_moments(sum(chunks), whole)
+    assert_equal_moments(sum(reversed(chunks)), whole)
+
+
+@pytest.mark.parametrize("d", [3, 64, 255, 256, 530])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_every_layout_gives_the_same_moments(d, dtype, tmp_path):
+    rng = np.random.default_rng(d)
+    n_rows = 3001
+    X = (rng.standard_normal((n_rows, d)) * 3 + rng.standard_normal(d) * 40).astype(dtype)
+    groups = rng.integers(0, 3, n_rows)
+    centred = X.astype(float) - X.mean(axis=0, dtype=float)
+    parts = [centred[groups == a] for a in range(3)]
+    expected = np.array([part.T @ part / len(part) for part in parts])
+    mapped = np.memmap(tmp_path / "X", dtype=dtype, mode="w+", shape=X.shape)
+    mapped[:] = X
+    wide = np.zeros((n_rows, 2 * d), dtype=dtype)
+    wide[:, ::2] = X
+    layouts = {"C": X, "F": np.asfortranarray(X), "map": mapped, "strided": wide[:, ::2]}
+    layouts["backwards"] = X[::-1].copy()[::-1]
+    for layout in layouts.values():
+        found = GroupMoments.from_arrays(layout, groups)
+        assert_close(found.second_moments, expected)
+        assert np.array_equal(found.scatters, found.scatters.transpose(0, 2, 1))
+    assert np.array_equal(X, wide[:, ::2])
+
+
+@pytest.mark.parametrize("d", [20, 300])
+def test_the_number_of_threads_does_not_change_the_moments(d):
+    rng = np.random.default_rng(d)
+    X, groups = rng.standard_normal((5000, d)), rng.integers(0, 2, 5000)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(GroupMoments.from_arrays(X, groups))
+    assert_equal_moments(*found)
+
+
+@pytest.mark.parametrize("d", [4, 260])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_integer_weights_equal_repeated_rows(d, order):
+    rng = np.random.default_rng(1)
+    X, groups = rng.standard_normal((600, d)) + 7, rng.choice(["u", "v"], 600)
+    repeats = rng.integers(0, 4, 600)
+    weighted = GroupMoments.from_arrays(np.asarray(X, order=order), groups, sample_weight=repeats)
+    repeated = GroupMoments.from_arrays(np.repeat(X, repeats, axis=0), np.repeat(groups, repeats))
+    assert weighted.weights == pytest.approx(repeated.weights)
+    assert weighted.shares == pytest.approx(repeated.shares)
+    assert weighted.mean == pytest.approx(repeated.mean)
+    assert_close(weighted.scatters, repeated.scatters)
+    assert weighted.squared_weights == pytest.approx(
+        [np.sum(repeats[groups == label] ** 2) for label in ("u", "v")]
+    )
+
+
+def test_fractional_weights_are_those_of_a_loop(table):
+    X, groups = table
+    weights = np.random.default_rng(3).exponential(1.0, len(X))
+    moments = GroupMoments.from_arrays(X, groups, sample_weight=weights)
+    for a, (total, mean, scatter) in enumerate(reference_moments(X, groups, weights).values()):
+        assert moments.weights[a] == pytest.approx(float(total))
+        assert moments.means[a] == pytest.approx(mean.astype(float), rel=1e-12)
+        assert moments.scatters[a] == pytest.approx(scatter.astype(float), abs=1e-10)
+
+
+@pytest.mark.parametrize("n_chunks", [1, 1000])
+def test_a_feature_offset_of_1e8_costs_no_digits(n_chunks):
+    # Multiples of 2^-20 below 2^26 are exact beside 1e8, so the moments must be those of the
+    # data without the offset; every chunk has a different shift.
+    rng = np.random.default_rng(5)
+    near = np.round(rng.standard_normal((20_000, 4)) * 2**18) / 2**20
+    groups = rng.integers(0, 2, len(near))
+    near[groups == 1] += np.array([2.0, 0.0, -1.0, 0.5])
+    far = near + 1e8 * np.array([1.0, -1.0, 1.0, 0.0])
+    assert np.array_equal(far - 1e8 * np.array([1.0, -1.0, 1.0, 0.0]), near)
+    parts = np.array_split(np.arange(len(near)), n_chunks)
+    found = sum(GroupMoments.from_arrays(far[rows], groups[rows]) for rows in parts)
+    exact = near.astype(np.longdouble)
+    exact -= exact.mean(axis=0)
+    for a in (0, 1):
+        rows = exact[groups == a]
+        expected = np.einsum("ni,nj->ij", rows, rows) / len(rows)
+        error = np.abs(found.second_moments[a] - expected).max() / np.abs(expected).max()
+        assert error <= 1e-13
+
+
+def test_a_group_that_appears_late_is_added_in_its_place(table):
+    X, groups = table
+    parts = [GroupMoments.from_arrays(X[groups == g], groups[groups == g]) for g in ("c", "a", "b")]
+    assert_equal_moments(sum(parts), GroupMoments.from_arrays(X, groups))
+
+
+def test_scaled_moments_are_those_of_scaled_rows(table):
+    X, groups = table
+    scale = np.array([0.1, 1.0, 2.0, 30.0, 4.0, 0.5])
+    scaled = GroupMoments.from_arrays(X, groups).scaled(scale)
+    assert_equal_moments(scaled, GroupMoments.from_arrays(X / scale, groups))
+
+
+def test_one_group_holds_all_rows_without_sensitive_features(table):
+    X, _ = table
+    moments = GroupMoments.from_arrays(X)
+    assert moments.n_groups == 1
+    assert moments.second_moments[0] == pytest.approx(np.cov(X.T, ddof=0), abs=1e-11)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_give_their_feature_names_and_integers_are_converted(frame):
+    X = {"height": [1, 2, 4], "weight": [3, 5, 9]}
+    moments = GroupMoments.from_arrays(frame(X), ["a", "b", "b"])
+    assert moments.feature_names == ("height", "weight")
+    assert moments.means == pytest.approx(np.array([[1.0, 3.0], [3.0, 7.0]]))
+    assert repr(moments) == "GroupMoments(2 groups, 3 rows, 2 features)"
+
+
+def test_moments_of_other_features_cannot_be_added():
+    one = GroupMoments.from_arrays(pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 3.0]}))
+    other = GroupMoments.from_arrays(pd.DataFrame({"b": [1.0, 2.0], "a": [0.0, 3.0]}))
+    with pytest.raises(ValueError, match="feature 0 is 'a' on the left and 'b' on the right"):
+        one + other
+    with pytest.raises(ValueError, match="2 and of 3 features"):
+        one + GroupMoments.from_arrays(np.ones((2, 3)))
+    with pytest.raises(TypeError, match="unsupported operand"):
+        one + 1
+
+
+LABELS = [
+    ("a", "b"),
+    (0, 1),
+    (False, True),
+    (1.5, 2.5),
+    (("f", 1), ("m", 2)),
+    (np.datetime64("2020-01"), np.datetime64("2021-02")),
+]
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=str)
+def test_saved_moments_are_read_back_in_every_bit(labels, tmp_path):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 50)
+    X = pd.DataFrame(rng.standard_normal((50, 3)) + 1e6, columns=["x", "y", "z"])
+    moments = GroupMoments.from_arrays(X, [labels[code] for code in codes])
+    moments.save(tmp_path / "moments")
+    back = GroupMoments.load(tmp_path / "moments")
+    assert [path.name for path in tmp_path.iterdir()] == ["moments"]
+    assert back.labels == moments.labels == labels
+    assert [type(label) for label in back.labels] == [type(label) for label in labels]
+    assert back.feature_names == ("x", "y", "z")
+    for name in ("counts", "weights", "squared_weights", "shift", "offsets", "scatters"):
+        assert np.array_equal(getattr(back, name), getattr(moments, name))
+        assert getattr(back, name).dtype == getattr(moments, name).dtype
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"weights": np.array([1.0, -1.0])}, "without weight"),
+        ({"weights": np.array([1.0])}, "array 'weights' has shape"),
+        ({"offsets": np.full((2, 2), np.nan)}, "array 'offsets' has values that are not finite"),
+        ({"scatters": np.arange(8.0).reshape(2, 2, 2)}, "not symmetric"),
+        ({"header": np.array('{"format": "other"}')}, "not a file of group moments"),
+        ({"header": np.array("not json")}, "cannot be read as group moments"),
+        ({"header": np.array([{}], dtype=object)}, "cannot be read as group moments"),
+        ({"shift": None}, "cannot be read as group moments"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_damaged_file_is_refused_with_a_sentence(change, text, tmp_path):
+    path = tmp_path / "moments.npz"
+    GroupMoments.from_arrays(np.eye(4)[:, :2], [0, 0, 1, 1]).save(path)
+    with np.load(path) as file:
+        fields = dict(file) | change
+    np.savez(path, **{name: value for name, value in fields.items() if value is not None})
+    with pytest.raises(ValueError, match=text):
+        GroupMoments.load(path)
+
+
+def test_what_is_not_a_file_of_moments_is_refused(tmp_path):
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(ValueError, match="cannot be read as group moments"):
+        GroupMoments.load(tmp_path / "text")
+    with pytest.raises(FileNotFoundError):
+        GroupMoments.load(tmp_path / "absent")
