@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -47,7 +48,13 @@ def root_box(problem: SubspaceProblem) -> Box:
     return Box(np.maximum(lower, 0.0), upper)
 
 
-def tighten(problem: SubspaceProblem, mixture: Mixture, box: Box, best: float) -> Box:
+def tighten(
+    problem: SubspaceProblem,
+    mixture: Mixture,
+    box: Box,
+    best: float,
+    deadline: float = np.inf,
+) -> Box:
     """Shrink a box around all subspaces in it that are better than a value.
 
     On the box the mixture is at least its chords, α + s . m, and better subspaces have
@@ -68,6 +75,8 @@ def tighten(problem: SubspaceProblem, mixture: Mixture, box: Box, best: float) -
         Where to look.
     best : float
         Subspaces that are no better than this may be lost.
+    deadline : float
+        When to stop, in seconds of time.monotonic(); what is tightened by then is kept.
 
     Returns
     -------
@@ -78,6 +87,8 @@ def tighten(problem: SubspaceProblem, mixture: Mixture, box: Box, best: float) -
     room = best - float(intercepts.sum())
     lower, upper = box.lower.copy(), box.upper.copy()
     for b, unit in enumerate(np.eye(problem.n_groups)):
+        if time.monotonic() > deadline:
+            break
         lower[b] = max(lower[b], _least(problem, unit, slope, room))
         upper[b] = min(upper[b], -_least(problem, -unit, slope, room))
     return Box(lower, upper)

@@ -90,12 +90,20 @@ class Prover:
 
     def _relax(self, box: Box, points: list[FloatArray]) -> Relaxation:
         tol = 0.1 * self.tol * abs(self.value)
-        return relax(self.problem, self.objective, box, points=points, enough=self.enough, tol=tol)
+        return relax(
+            self.problem,
+            self.objective,
+            box,
+            points=points,
+            enough=self.enough,
+            tol=tol,
+            deadline=self.deadline,
+        )
 
     def _shrink(self, box: Box, mixture: Mixture) -> tuple[float, Box]:
         """Tighten a box as long as it pays; the bound holds for all that was in the box."""
         for _ in range(_ROUNDS):
-            smaller = tighten(self.problem, mixture, box, self.enough)
+            smaller = tighten(self.problem, mixture, box, self.enough, self.deadline)
             if smaller.is_empty:
                 return self.enough, smaller
             bound = self._closed_form(smaller)

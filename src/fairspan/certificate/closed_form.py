@@ -147,7 +147,10 @@ def _ratio_from_top(
     low = problem.errors(V)[active] * weight
     best = _best_share(θ, rest, top, low, q_off, reach)
     if best >= 1:
-        low = np.array([_largest_outside(problem, a, V) for a in np.flatnonzero(active)]) * weight
+        low = (
+            np.array([_largest_outside(problem, a, V) for a in np.flatnonzero(active).tolist()])
+            * weight
+        )
         best = _best_share(θ, rest, top, low, q_off, reach)
     return best
 

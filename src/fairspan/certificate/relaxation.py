@@ -7,6 +7,7 @@ and that gives both a proved bound and a new point.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,6 +72,7 @@ def relax(
     points: list[FloatArray],
     enough: float,
     tol: float,
+    deadline: float = np.inf,
     max_iter: int = 60,
 ) -> Relaxation:
     """Bound the objective of all subspaces whose errors lie in a box.
@@ -89,6 +91,8 @@ def relax(
         A bound that makes further work needless.
     tol : float
         Accuracy at which the relaxation counts as solved, in units of the objective.
+    deadline : float
+        When to stop, in seconds of time.monotonic(); the bound proved by then is given.
     max_iter : int
         Most linear programs.
 
@@ -110,7 +114,8 @@ def relax(
         if bound > best:
             best, mixture = bound, Mixture.of_pairs(objective, pairs, weights)
         points.append(found)
-        if best >= enough or (not violated and level - best <= tol):
+        solved = not violated and level - best <= tol
+        if best >= enough or solved or time.monotonic() > deadline:
             break
         if violated:
             pairs.append(pair)

@@ -16,6 +16,7 @@ from fairspan.certificate.branch import Prover
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.boundary import solve_boundary
+from fairspan.solvers.bounds import plain_bound
 from fairspan.solvers.newton import Stationary, descend
 from fairspan.solvers.reduced_newton import descend_reduced
 from fairspan.solvers.result import SolverResult, relative_gap, safe_bound
@@ -84,6 +85,8 @@ def solve_newton(
             bound = prover.quick()
         if bound < prover.enough and time.monotonic() < deadline:
             bound = max(bound, prover.thorough())
+    if not math.isfinite(bound):
+        bound = plain_bound(problem, objective)
     bound = safe_bound(bound, found.value, problem.scale)
     gap = relative_gap(found.value, bound, problem.scale)
     return SolverResult(

@@ -1,0 +1,24 @@
+"""Run every benchmark whose data is here."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from tests.conftest import data_directory
+
+MADE_DATA = ["fit"]
+PAPER_DATA = ["exact_against_descent", "many_groups", "large", "baselines"]
+
+
+def main(names: list[str]) -> None:
+    paper = PAPER_DATA if data_directory() is not None else []
+    if not paper and not names:
+        print("Without FAIRSPAN_DATA, the benchmarks on the paper's data are left out.")
+    for name in names or [*MADE_DATA, *paper]:
+        print(f"== {name}", flush=True)
+        importlib.import_module(f"benchmarks.{name}").main()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
