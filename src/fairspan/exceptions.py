@@ -8,3 +8,11 @@ class NoGroupsWarning(UserWarning):
     on. Give them as ``fit(X, sensitive_features=...)``, with metadata routing enabled where other
     objects stand in between.
     """
+
+
+class SmallGroupWarning(UserWarning):
+    """A group has so few rows that its error says little about people like them.
+
+    Up to as many rows as components can be reconstructed without any error by chance alone. The
+    group is kept as it is: merge it with another, or read its error beside its count.
+    """

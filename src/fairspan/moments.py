@@ -24,6 +24,10 @@ from fairspan._accumulate import scatter_by_group
 from fairspan._types import FloatArray, Label
 from fairspan.groups import Groups, encode_groups, sort_labels
 
+_WIDE = 256
+_FEW_ROWS = 2
+"""From so many features on, and with so many features a row, rows are fewer than needed."""
+
 
 @dataclass(frozen=True, eq=False)
 class GroupMoments:
@@ -48,9 +52,13 @@ class GroupMoments:
     offsets : ndarray of shape (n_groups, n_features)
         Each group's mean minus the shift.
     scatters : ndarray of shape (n_groups, n_features, n_features)
-        Each group's weighted sum of outer products around its own mean.
+        Each group's weighted sum of outer products around its own mean; in the coordinates of the
+        basis, where there is one.
     feature_names : tuple of str or None
         Names of the features, where they are known.
+    basis : ndarray of shape (rank, n_features) or None
+        Orthonormal rows that span all rows around the shift, where these are far fewer than the
+        features; :meth:`dense` does without.
 
     Examples
     --------
@@ -70,6 +78,7 @@ class GroupMoments:
     offsets: FloatArray
     scatters: FloatArray
     feature_names: tuple[str, ...] | None = None
+    basis: FloatArray | None = None
 
     @classmethod
     def from_arrays(
@@ -128,6 +137,8 @@ class GroupMoments:
         GroupMoments
             The moments.
         """
+        if _FEW_ROWS * len(X) <= X.shape[1] >= _WIDE:
+            return _from_few_rows(X, groups, sample_weight, feature_names)
         weight = None if sample_weight is None else check_weights(sample_weight, len(X))
         raw = scatter_by_group(X, groups.codes, len(groups.labels), weight)
         # Missing and infinite values show in the sums, which spares a pass over X to look for
@@ -198,6 +209,8 @@ class GroupMoments:
     @cached_property
     def second_moments(self) -> FloatArray:
         """Each group's second moment around the mean of all rows, (n_groups, d, d)."""
+        if self.basis is not None:
+            return self.dense().second_moments
         moments = self.scatters / self.weights[:, None, None]
         for moment, offset in zip(moments, self.offsets - self._mean_offset, strict=True):
             moment += np.outer(offset, offset)
@@ -206,7 +219,11 @@ class GroupMoments:
     @property
     def variances(self) -> FloatArray:
         """Variance of each feature over all rows (ddof 0)."""
-        within = np.einsum("aii->i", self.scatters) / self.total_weight
+        if self.basis is None:
+            within = np.einsum("aii->i", self.scatters) / self.total_weight
+        else:
+            pooled = self.scatters.sum(axis=0) / self.total_weight
+            within = np.einsum("ri,ri->i", self.basis, pooled @ self.basis)
         return np.asarray(within + self.shares @ (self.offsets - self._mean_offset) ** 2)
 
     def scaled(self, scale: FloatArray) -> GroupMoments:
@@ -222,17 +239,51 @@ class GroupMoments:
         GroupMoments
             Moments in the new units.
         """
+        shift, offsets = self.shift / scale, self.offsets / scale
+        if self.basis is None:
+            scatters = self.scatters / np.outer(scale, scale)
+            return replace(self, shift=shift, offsets=offsets, scatters=scatters)
+        columns, triangle = np.linalg.qr((self.basis / scale).T)
+        scatters = triangle @ self.scatters @ triangle.T
+        return replace(self, shift=shift, offsets=offsets, scatters=scatters, basis=columns.T)
+
+    def dense(self) -> GroupMoments:
+        """Give the same moments without a basis.
+
+        Returns
+        -------
+        GroupMoments
+            One full matrix a group.
+        """
+        if self.basis is None:
+            return self
+        scatters = self.basis.T @ self.scatters @ self.basis
+        return replace(self, scatters=0.5 * (scatters + scatters.transpose(0, 2, 1)), basis=None)
+
+    def in_basis(self) -> GroupMoments:
+        """Give the moments of the rows' coordinates in the basis.
+
+        Returns
+        -------
+        GroupMoments
+            Moments of as many features as the basis has rows; of all features without a basis.
+        """
+        if self.basis is None:
+            return self
         return replace(
             self,
-            shift=self.shift / scale,
-            offsets=self.offsets / scale,
-            scatters=self.scatters / np.outer(scale, scale),
+            shift=np.zeros(len(self.basis)),
+            offsets=self.offsets @ self.basis.T,
+            feature_names=None,
+            basis=None,
         )
 
     def __add__(self, other: GroupMoments) -> GroupMoments:
         if not isinstance(other, GroupMoments):
             return NotImplemented
         self._check_same_features(other)
+        if self.basis is not None or other.basis is not None:
+            return self.dense() + other.dense()
         labels = sort_labels(dict.fromkeys(self.labels + other.labels))
         apart = other.shift - self.shift
         rows = [_merge_group(self, other, apart, label) for label in labels]
@@ -264,7 +315,7 @@ class GroupMoments:
         path : str or path
             The file to write, under exactly this name.
         """
-        _moments_file.save(path, self)
+        _moments_file.save(path, self.dense())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> GroupMoments:
@@ -297,6 +348,24 @@ class GroupMoments:
                 f"Moments of different features cannot be added: feature {at} is {mine[at]!r} "
                 f"on the left and {theirs[at]!r} on the right ({detail})."
             )
+
+
+def _from_few_rows(
+    X: npt.NDArray[Any], groups: Groups, sample_weight: Any, feature_names: Sequence[str] | None
+) -> GroupMoments:
+    """Find the moments where rows are far fewer than features, in the space the rows span."""
+    X = check_array(X, dtype=np.float64, input_name="X")
+    shift = X.mean(axis=0)
+    columns, triangle = np.linalg.qr((X - shift).T)
+    small = GroupMoments.from_groups(triangle.T, groups, sample_weight=sample_weight)
+    names = None if feature_names is None else tuple(feature_names)
+    return replace(
+        small,
+        shift=shift,
+        offsets=small.means @ columns.T,
+        feature_names=names,
+        basis=columns.T,
+    )
 
 
 def _merge_group(

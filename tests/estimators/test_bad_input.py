@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
-from fairspan import GroupMoments, RobustFairPCA
+from fairspan import GroupMoments, RobustFairPCA, SmallGroupWarning
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((20, 4))
@@ -227,14 +227,15 @@ def test_constant_data_with_a_radius_has_only_the_radius_as_its_objective(solver
 
 
 def test_two_rows_of_two_groups_are_enough():
-    model = RobustFairPCA(1).fit(X[:2], sensitive_features=["a", "b"])
+    with pytest.warns(SmallGroupWarning, match="'a': 1, 'b': 1"):
+        model = RobustFairPCA(1).fit(X[:2], sensitive_features=["a", "b"])
     assert model.optimality_gap_ <= 1e-8
     assert model.group_errors_ == pytest.approx([0.0, 0.0], abs=1e-12)
 
 
 def test_fewer_rows_than_features_are_enough():
-    wide = RNG.standard_normal((6, 40))
-    model = RobustFairPCA(3).fit(wide, sensitive_features=[0, 1] * 3)
+    wide = RNG.standard_normal((20, 40))
+    model = RobustFairPCA(3).fit(wide, sensitive_features=[0, 1] * 10)
     assert model.optimality_gap_ <= 1e-8
 
 
@@ -295,4 +296,6 @@ def test_moments_must_be_moments():
 
 def test_the_boundary_solver_refuses_three_groups():
     with pytest.raises(ValueError, match="solver='boundary' needs exactly 2 groups"):
-        RobustFairPCA(2, solver="boundary").fit(X[:18], sensitive_features=[0, 1, 2] * 6)
+        RobustFairPCA(2, solver="boundary").fit(
+            np.vstack([X, X])[:30], sensitive_features=[0, 1, 2] * 10
+        )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan._types import FloatArray
 from fairspan._validation import check_components, check_flag
+from fairspan.exceptions import SmallGroupWarning
 from fairspan.groups import ONE_GROUP, Groups, encode_groups
 from fairspan.moments import GroupMoments, check_weights
 from fairspan.problem import SubspaceProblem
@@ -22,6 +25,7 @@ from fairspan.solvers.result import SolverResult
 
 _FLOATS = [np.float64, np.float32]
 _BLOCK_BYTES = 2**20
+_SMALL = 10
 
 
 class BaseFairPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -32,6 +36,9 @@ class BaseFairPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     n_components: Any
     standardize: Any
+    # Whether the method depends on distances and angles alone, so that it may be given the
+    # rows' coordinates in the space they span.
+    _works_in_any_basis = True
 
     # Requested for whole classes, so that pipelines and searches pass the groups on as soon as
     # metadata routing is enabled.
@@ -70,7 +77,9 @@ class BaseFairPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             The fitted estimator.
         """
         self._check_parameters()
-        return self._fit(self._moments(X, sensitive_features, sample_weight, reset=True))
+        moments = self._moments(X, sensitive_features, sample_weight, reset=True)
+        warn_of_small_groups(moments, self.n_components)
+        return self._fit(moments)
 
     def partial_fit(
         self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
@@ -130,6 +139,7 @@ class BaseFairPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+        warn_of_small_groups(moments, self.n_components)
         return self._fit(moments)
 
     def transform(self, X: Any) -> npt.NDArray[Any]:
@@ -263,10 +273,15 @@ class BaseFairPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         check_size(moments)
         scale = pooled_scale(moments) if check_flag("standardize", self.standardize) else None
         scaled = moments if scale is None else moments.scaled(scale)
-        problem = SubspaceProblem(scaled.second_moments, scaled.shares, k)
-        result = self._solve(problem, scaled)
+        basis = scaled.basis if self._works_in_any_basis else None
+        # Components beyond the space the rows span need the whole space.
+        if basis is None or k >= len(basis):
+            basis, scaled = None, scaled.dense()
+        small = scaled.in_basis()
+        problem = SubspaceProblem(small.second_moments, small.shares, k)
+        result = self._solve(problem, small)
         self.moments_, self.mean_, self.scale_ = moments, moments.mean, scale
-        self._set_result(problem, result, moments.total_weight)
+        self._set_result(problem, result, moments.total_weight, basis)
         self.group_labels_ = list(moments.labels)
         self.group_counts_ = moments.counts
         self.group_weights_ = moments.weights
@@ -274,9 +289,13 @@ class BaseFairPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return self
 
     def _set_result(
-        self, problem: SubspaceProblem, result: SolverResult, total_weight: float
+        self,
+        problem: SubspaceProblem,
+        result: SolverResult,
+        total_weight: float,
+        basis: FloatArray | None,
     ) -> None:
-        components, variances = canonical_basis(problem, result.components)
+        components, variances = canonical_basis(problem, result.components, basis)
         self.result_ = replace(result, components=components)
         self.components_ = components
         self.n_components_ = len(components)
@@ -310,6 +329,21 @@ def check_size(moments: GroupMoments) -> None:
         )
 
 
+def warn_of_small_groups(moments: GroupMoments, n_components: Any) -> None:
+    """Warn of groups among several that have very few rows, with their counts."""
+    least = max(_SMALL, n_components + 1) if isinstance(n_components, Integral) else _SMALL
+    pairs = zip(moments.labels, moments.counts.tolist(), strict=True)
+    small = {label: count for label, count in pairs if count < least}
+    if small and moments.n_groups > 1:
+        shown = ", ".join(f"{label!r}: {count}" for label, count in list(small.items())[:5])
+        warnings.warn(
+            f"{len(small)} of {moments.n_groups} groups have fewer than {least} rows ({shown}); "
+            "their errors say little about other members of these groups.",
+            SmallGroupWarning,
+            stacklevel=3,
+        )
+
+
 def pooled_scale(moments: GroupMoments) -> FloatArray:
     """Standard deviation of each feature over all rows; 1 for those constant up to rounding."""
     deviation = np.sqrt(moments.variances)
@@ -318,7 +352,7 @@ def pooled_scale(moments: GroupMoments) -> FloatArray:
 
 
 def canonical_basis(
-    problem: SubspaceProblem, components: FloatArray
+    problem: SubspaceProblem, components: FloatArray, basis: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Choose the basis that PCA would choose inside a subspace.
 
@@ -328,6 +362,8 @@ def canonical_basis(
         Gives the pooled covariance.
     components : ndarray of shape (k, d)
         Orthonormal rows, in any rotation.
+    basis : ndarray of shape (d, n_features), optional
+        Orthonormal rows in whose coordinates the components are given.
 
     Returns
     -------
@@ -340,6 +376,8 @@ def canonical_basis(
     image = np.einsum("a,adk->dk", problem.shares, problem.moments @ components.T)
     variances, rotation = np.linalg.eigh(components @ image)
     rotated = rotation[:, ::-1].T @ components
+    if basis is not None:
+        rotated = rotated @ basis
     largest = np.abs(rotated).argmax(axis=1)
     signs = np.sign(rotated[np.arange(len(rotated)), largest])
     return rotated * signs[:, None], np.maximum(variances[::-1], 0.0)
