@@ -1,0 +1,76 @@
+"""Groups that can be served without any error: infinite slopes at the axes, settled and sound."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fairspan.objectives import RobustFairObjective
+from fairspan.problem import SubspaceProblem
+from fairspan.solvers.boundary import solve_boundary
+from fairspan.solvers.faces import settle_face
+from fairspan.solvers.pieces import TwoPieces
+from tests import reference
+
+
+def test_a_group_without_any_variance_leaves_the_choice_to_the_other_one():
+    """All errors lie on an axis; counted down by the weight, the larger error is better."""
+    moments = np.array([np.diag([1.0, 2.0]), np.zeros((2, 2))])
+    shares = np.array([0.925, 0.075])
+    objective = RobustFairObjective(shares, 1.0, np.array([0.01, 30.0]))
+    result = solve_boundary(SubspaceProblem(moments, shares, 1), objective)
+    ends = [objective.value(np.array([error, 0.0])) for error in (1.0, 2.0)]
+    assert ends[1] < ends[0]
+    assert result.objective == pytest.approx(ends[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_groups_of_two_rows_with_large_radii_are_proved_and_never_beaten(seed):
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(3, 9))
+    k = int(rng.integers(2, d))
+    rows = rng.normal(size=(2, 2, d))
+    moments = np.einsum("ani,anj->aij", rows, rows) / 2
+    shares = rng.dirichlet([1.0, 1.0])
+    weight = float(rng.choice([0.0, 0.1, 1.0, 2.5, 10.0]))
+    radii = rng.choice([0.0, 0.01, 0.5, 3.0, 30.0], size=2)
+    objective = RobustFairObjective(shares, weight, radii)
+    problem = SubspaceProblem(moments, shares, k)
+    result = solve_boundary(problem, objective)
+    assert result.optimality_gap <= 1e-8
+    scan = reference_errors(moments, k, rng)
+    values = [reference.objective(m, shares, weight, radii) for m in scan]
+    assert result.lower_bound <= min(values) + 1e-7 * abs(min(values))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_near_an_axis_no_subspace_is_below_the_bound_of_its_face(seed):
+    rng = np.random.default_rng([7, seed])
+    d, k = 6, int(rng.integers(2, 5))
+    low = rng.normal(size=(2, d))
+    full = rng.normal(size=(9, d))
+    moments = np.array([full.T @ full / 9, low.T @ low / 2])
+    shares = rng.dirichlet([2.0, 2.0])
+    objective = RobustFairObjective(shares, float(rng.uniform(0, 2)), rng.uniform(0.2, 5, size=2))
+    problem = SubspaceProblem(moments, shares, k)
+    face = settle_face(problem, TwoPieces(objective), 1)
+    if face is None:
+        return
+    inside = np.linalg.qr(low.T)[0]
+    for _ in range(300):
+        tilt = 10 ** rng.uniform(-5, 0)
+        columns = np.hstack([inside + tilt * rng.normal(size=(d, 2)), rng.normal(size=(d, k - 2))])
+        errors = problem.errors(np.linalg.qr(columns)[0])
+        if errors[1] <= face.reach:
+            assert objective.value(errors) >= face.bound * (1 - 1e-9)
+
+
+def reference_errors(moments: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Errors of boundary points, by plain eigen-solves, and of random subspaces."""
+    d = moments.shape[1]
+    angles = np.linspace(-np.pi / 4, 3 * np.pi / 4, 400)
+    bases = [np.linalg.eigh(np.cos(t) * moments[0] + np.sin(t) * moments[1])[1] for t in angles]
+    spaces = [basis[:, -k:] for basis in bases]
+    spaces += [np.linalg.qr(rng.normal(size=(d, k)))[0] for _ in range(200)]
+    kept = np.array([[np.trace(V.T @ M @ V) for M in moments] for V in spaces])
+    return np.maximum(np.trace(moments, axis1=1, axis2=2) - kept, 0.0)
