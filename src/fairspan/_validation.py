@@ -1,4 +1,4 @@
-"""Checks of parameters: what was given, what is allowed, what to do."""
+"""Checks of parameters and data: what was given, what is allowed, what to do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any
 
+import narwhals as nw
 import numpy as np
+from sklearn.utils import check_array
+
+from fairspan._types import FloatArray
 
 
 def check_components(n_components: Any, n_features: int) -> int:
@@ -62,3 +66,44 @@ def check_flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name}={value!r} is not a truth value; use True or False.")
     return bool(value)
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
+    """Check sample weights: finite, not negative, one for each row.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,)
+        The weights.
+    n_rows : int
+        The number of rows.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The weights as float64.
+    """
+    weight = check_array(
+        sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
+    )
+    if weight.ndim != 1 or len(weight) != n_rows:
+        raise ValueError(
+            f"sample_weight has shape {weight.shape} but X has {n_rows} rows; "
+            "give one weight for each row."
+        )
+    if weight.size and weight.min() < 0:
+        raise ValueError(
+            f"sample_weight has a negative value ({weight.min()}); weights count rows and "
+            "must be 0 or more."
+        )
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row; some weight must be positive.")
+    return np.asarray(weight, dtype=np.float64)
+
+
+def feature_names_of(X: Any) -> tuple[str, ...] | None:
+    """Column names of a frame, if they are all strings."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    return tuple(frame.columns) if all(isinstance(name, str) for name in frame.columns) else None

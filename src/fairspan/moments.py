@@ -14,7 +14,6 @@ from functools import cached_property
 from os import PathLike
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_array
@@ -22,6 +21,7 @@ from sklearn.utils import check_array
 from fairspan import _moments_file
 from fairspan._accumulate import scatter_by_group
 from fairspan._types import FloatArray, Label
+from fairspan._validation import check_weights, feature_names_of
 from fairspan.groups import Groups, encode_groups, sort_labels
 
 _WIDE = 256
@@ -394,44 +394,3 @@ def _merge_group(
 def _group(moments: GroupMoments, a: int, offset: FloatArray) -> tuple[Any, ...]:
     m = moments
     return m.counts[a], m.weights[a], m.squared_weights[a], offset, m.scatters[a]
-
-
-def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
-    """Check sample weights: finite, not negative, one for each row.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_rows,)
-        The weights.
-    n_rows : int
-        The number of rows.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        The weights as float64.
-    """
-    weight = check_array(
-        sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
-    )
-    if weight.ndim != 1 or len(weight) != n_rows:
-        raise ValueError(
-            f"sample_weight has shape {weight.shape} but X has {n_rows} rows; "
-            "give one weight for each row."
-        )
-    if weight.size and weight.min() < 0:
-        raise ValueError(
-            f"sample_weight has a negative value ({weight.min()}); weights count rows and "
-            "must be 0 or more."
-        )
-    if not weight.any():
-        raise ValueError("sample_weight is zero for every row; some weight must be positive.")
-    return np.asarray(weight, dtype=np.float64)
-
-
-def feature_names_of(X: Any) -> tuple[str, ...] | None:
-    """Column names of a frame, if they are all strings."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return None
-    return tuple(frame.columns) if all(isinstance(name, str) for name in frame.columns) else None

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -16,16 +14,20 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan._types import FloatArray
-from fairspan._validation import check_components, check_flag
-from fairspan.exceptions import SmallGroupWarning
+from fairspan._validation import check_components, check_flag, check_weights
+from fairspan.estimators.steps import (
+    canonical_basis,
+    check_size,
+    pooled_scale,
+    warn_of_small_groups,
+)
 from fairspan.groups import ONE_GROUP, Groups, encode_groups
-from fairspan.moments import GroupMoments, check_weights
+from fairspan.moments import GroupMoments
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.result import SolverResult
 
 _FLOATS = [np.float64, np.float32]
 _BLOCK_BYTES = 2**20
-_SMALL = 10
 
 
 class BaseFairPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -315,72 +317,6 @@ class BaseFairPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if self.scale_ is not None:
             centred /= self.scale_
         return centred
-
-
-def check_size(moments: GroupMoments) -> None:
-    """Check that there are enough rows to speak of a variance."""
-    rows = int(moments.counts.sum())
-    if rows < 2:
-        raise ValueError(f"X has n_samples={rows}; 1 sample is too few, at least 2 are needed.")
-    if moments.total_weight <= 1:
-        raise ValueError(
-            f"sample_weight sums to {moments.total_weight:.4g}; weights count as repeated rows, so "
-            "their sum must exceed 1. Multiply them, for instance by n_samples / sum."
-        )
-
-
-def warn_of_small_groups(moments: GroupMoments, n_components: Any) -> None:
-    """Warn of groups among several that have very few rows, with their counts."""
-    least = max(_SMALL, n_components + 1) if isinstance(n_components, Integral) else _SMALL
-    pairs = zip(moments.labels, moments.counts.tolist(), strict=True)
-    small = {label: count for label, count in pairs if count < least}
-    if small and moments.n_groups > 1:
-        shown = ", ".join(f"{label!r}: {count}" for label, count in list(small.items())[:5])
-        warnings.warn(
-            f"{len(small)} of {moments.n_groups} groups have fewer than {least} rows ({shown}); "
-            "their errors say little about other members of these groups.",
-            SmallGroupWarning,
-            stacklevel=3,
-        )
-
-
-def pooled_scale(moments: GroupMoments) -> FloatArray:
-    """Standard deviation of each feature over all rows; 1 for those constant up to rounding."""
-    deviation = np.sqrt(moments.variances)
-    constant = deviation <= 1e-10 * np.maximum(1.0, np.abs(moments.mean))
-    return np.where(constant, 1.0, deviation)
-
-
-def canonical_basis(
-    problem: SubspaceProblem, components: FloatArray, basis: FloatArray | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """Choose the basis that PCA would choose inside a subspace.
-
-    Parameters
-    ----------
-    problem : SubspaceProblem
-        Gives the pooled covariance.
-    components : ndarray of shape (k, d)
-        Orthonormal rows, in any rotation.
-    basis : ndarray of shape (d, n_features), optional
-        Orthonormal rows in whose coordinates the components are given.
-
-    Returns
-    -------
-    components : ndarray of shape (k, d)
-        Rows that diagonalise the pooled covariance, most variance first, the largest loading of
-        each positive.
-    variances : ndarray of shape (k,)
-        Pooled variance of each (ddof 0).
-    """
-    image = np.einsum("a,adk->dk", problem.shares, problem.moments @ components.T)
-    variances, rotation = np.linalg.eigh(components @ image)
-    rotated = rotation[:, ::-1].T @ components
-    if basis is not None:
-        rotated = rotated @ basis
-    largest = np.abs(rotated).argmax(axis=1)
-    signs = np.sign(rotated[np.arange(len(rotated)), largest])
-    return rotated * signs[:, None], np.maximum(variances[::-1], 0.0)
 
 
 def _blocks(X: npt.NDArray[Any]) -> Iterator[slice]:

@@ -39,7 +39,7 @@ class SolverResult:
         Best value and proved bound after each iteration.
     """
 
-    components: FloatArray
+    components: FloatArray = field(repr=False)
     group_errors: FloatArray
     objective: float
     lower_bound: float

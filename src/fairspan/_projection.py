@@ -1,0 +1,194 @@
+"""Any projection, judged on any data: the one place where errors of others' subspaces are found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from fairspan._types import FloatArray
+from fairspan._validation import check_choice
+from fairspan.groups import Groups
+from fairspan.moments import GroupMoments
+
+CENTRINGS = ("global", "group")
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Components with the centre and scale that belong to them.
+
+    Attributes
+    ----------
+    components : ndarray of shape (k, d)
+        Orthonormal rows.
+    mean : ndarray of shape (d,) or None
+        Centre of all rows; None takes that of the data that is judged.
+    scale : ndarray of shape (d,) or None
+        Divisor of the features.
+    training : GroupMoments or None
+        Moments of the training data, for the means of its groups.
+    """
+
+    components: FloatArray
+    mean: FloatArray | None
+    scale: FloatArray | None
+    training: GroupMoments | None
+
+    @classmethod
+    def of(
+        cls, model: Any, mean: Any = None, scale: Any = None, training: GroupMoments | None = None
+    ) -> Projection:
+        """Take components from a fitted estimator, or as they are.
+
+        Parameters
+        ----------
+        model : fitted estimator with ``components_``, or ndarray of shape (k, d)
+            The projection.
+        mean, scale : array-like of shape (d,), optional
+            Instead of the estimator's own.
+        training : GroupMoments, optional
+            Instead of the estimator's own moments.
+
+        Returns
+        -------
+        Projection
+            The projection, checked.
+        """
+        fitted = hasattr(model, "components_")
+        components = _checked(model.components_ if fitted else model)
+        if fitted:
+            mean = getattr(model, "mean_", None) if mean is None else mean
+            scale = getattr(model, "scale_", None) if scale is None else scale
+            training = training or getattr(model, "moments_", None)
+        d = components.shape[1]
+        return cls(components, _vector("mean", mean, d), _vector("scale", scale, d), training)
+
+    def centres(self, moments: GroupMoments, centring: str) -> FloatArray:
+        """Give the point from which each group of some data is measured.
+
+        Parameters
+        ----------
+        moments : GroupMoments
+            Moments of the data.
+        centring : {"global", "group"}
+            One centre for all, or the training mean of each group.
+
+        Returns
+        -------
+        ndarray of shape (n_groups, d)
+            The centres.
+        """
+        if check_choice("centring", centring, CENTRINGS) == "global":
+            centre = moments.mean if self.mean is None else self.mean
+            return np.broadcast_to(centre, moments.offsets.shape)
+        if self.training is None:
+            return moments.means
+        unknown = [label for label in moments.labels if label not in self.training.labels]
+        if unknown:
+            raise ValueError(
+                f"centring='group' needs the training mean of each group; unknown: {unknown[:5]}."
+            )
+        means = self.training.means
+        return np.array([means[self.training.labels.index(label)] for label in moments.labels])
+
+    def second_moments(self, moments: GroupMoments, centring: str) -> FloatArray:
+        """Give the second moment of each group around its centre, in scaled units.
+
+        Parameters
+        ----------
+        moments : GroupMoments
+            Moments of the data.
+        centring : {"global", "group"}
+            See :meth:`centres`.
+
+        Returns
+        -------
+        ndarray of shape (n_groups, d, d)
+            The second moments.
+        """
+        if moments.n_features != self.components.shape[1]:
+            raise ValueError(
+                f"The data has {moments.n_features} features but the components have "
+                f"{self.components.shape[1]}."
+            )
+        moments = moments.dense()
+        apart = (moments.shift - self.centres(moments, centring)) + moments.offsets
+        second = moments.scatters / moments.weights[:, None, None]
+        second += apart[:, :, None] * apart[:, None, :]
+        return second if self.scale is None else second / np.outer(self.scale, self.scale)
+
+    def errors(self, second_moments: FloatArray) -> FloatArray:
+        """Give the mean squared error of each group.
+
+        Parameters
+        ----------
+        second_moments : ndarray of shape (n_groups, d, d)
+            From :meth:`second_moments`.
+
+        Returns
+        -------
+        ndarray of shape (n_groups,)
+            The errors.
+        """
+        total = np.einsum("aii->a", second_moments)
+        return np.asarray(np.maximum(total - self.kept(second_moments), 0.0))
+
+    def kept(self, second_moments: FloatArray) -> FloatArray:
+        """Give the variance of each group that the projection keeps.
+
+        Parameters
+        ----------
+        second_moments : ndarray of shape (n_groups, d, d)
+            From :meth:`second_moments`.
+
+        Returns
+        -------
+        ndarray of shape (n_groups,)
+            The variances.
+        """
+        image = second_moments @ self.components.T
+        return np.asarray(np.einsum("adk,kd->a", image, self.components))
+
+    def row_errors(self, X: FloatArray, groups: Groups, centres: FloatArray) -> FloatArray:
+        """Give the squared error of each row.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, d)
+            Rows.
+        groups : Groups
+            Their groups.
+        centres : ndarray of shape (n_groups, d)
+            From :meth:`centres`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The errors.
+        """
+        centred = X - centres[groups.codes]
+        if self.scale is not None:
+            centred /= self.scale
+        lost = centred - (centred @ self.components.T) @ self.components
+        return np.asarray(np.einsum("ij,ij->i", lost, lost))
+
+
+def _checked(components: Any) -> FloatArray:
+    V = check_array(components, dtype=np.float64, input_name="components")
+    if not np.allclose(V @ V.T, np.eye(len(V)), atol=1e-8):
+        raise ValueError(
+            f"components of shape {V.shape} must have orthonormal rows, one for each component."
+        )
+    return np.asarray(V)
+
+
+def _vector(name: str, value: Any, d: int) -> FloatArray | None:
+    if value is None:
+        return None
+    vector = np.asarray(value, dtype=np.float64)
+    if vector.shape != (d,):
+        raise ValueError(f"{name} has shape {vector.shape}; one number for each of {d} features.")
+    return vector

@@ -1,0 +1,228 @@
+"""Metrics: equal to slow computations row by row, for estimators and plain components alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import ks_2samp
+from sklearn.decomposition import PCA
+from sklearn.svm import SVC
+
+from fairspan import GroupMoments, RobustFairPCA, metrics
+from fairspan._leakage import ks_distance
+from fairspan._linear_svm import linear_svm
+from tests.estimators.test_samadi import random_groups
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, groups = random_groups(0, 3, n=600)
+    train, test = slice(0, 250), slice(250, None)
+    model = RobustFairPCA(
+        3, standardize=True, tol=1e-3, n_init=0, max_iter=50, solver="subgradient"
+    )
+    with pytest.warns(UserWarning, match="status"):
+        model.fit(X[train], sensitive_features=groups[train])
+    return model, X[train], groups[train], X[test], groups[test]
+
+
+def row_errors(model, X, centre):
+    Z = (X - centre) / model.scale_
+    return np.sum((Z - Z @ model.components_.T @ model.components_) ** 2, axis=1)
+
+
+@pytest.mark.parametrize("centring", ["global", "group"])
+def test_errors_equal_those_of_the_rows(fitted, centring):
+    model, X, groups, X_test, groups_test = fitted
+    expected, total = [], 0.0
+    for label in range(3):
+        centre = X.mean(axis=0) if centring == "global" else X[groups == label].mean(axis=0)
+        errors = row_errors(model, X_test[groups_test == label], centre)
+        expected.append(errors.mean())
+        total += errors.sum() / len(X_test)
+    found = metrics.group_errors(model, X_test, groups_test, centring=centring)
+    assert found.values == pytest.approx(expected, rel=1e-10)
+    assert found.by_group == pytest.approx(dict(enumerate(expected)))
+    case = (model, X_test, groups_test)
+    assert metrics.total_error(*case, centring=centring) == pytest.approx(total, rel=1e-10)
+    assert metrics.error_gap(*case, centring=centring) == pytest.approx(np.ptp(expected), rel=1e-10)
+    moments = GroupMoments.from_arrays(X_test, groups_test)
+    assert metrics.error_gap(model, moments, centring=centring) == pytest.approx(np.ptp(expected))
+
+
+def test_training_errors_are_those_of_the_estimator(fitted):
+    model, X, groups, _, _ = fitted
+    assert metrics.group_errors(model, X, groups).values == pytest.approx(model.group_errors_)
+
+
+def test_plain_components_need_only_what_belongs_to_them(fitted):
+    model, _, _, X, groups = fitted
+    how = {"mean": model.mean_, "scale": model.scale_, "training": model.moments_}
+    for centring in ("global", "group"):
+        plain = metrics.group_errors(model.components_, X, groups, centring=centring, **how)
+        expected = metrics.group_errors(model, X, groups, centring=centring)
+        assert plain.values == pytest.approx(expected.values)
+    own = metrics.group_errors(model.components_, X, groups)
+    V = model.components_
+    centred = X - X.mean(axis=0)
+    rows = np.sum((centred - centred @ V.T @ V) ** 2, axis=1)
+    assert own.overall == pytest.approx(rows.mean(), rel=1e-10)
+
+
+def test_weights_repeat_rows(fitted):
+    model, _, _, X, groups = fitted
+    weight = np.arange(len(X)) % 3 + 1
+    repeated = metrics.group_errors(model, np.repeat(X, weight, axis=0), np.repeat(groups, weight))
+    weighted = metrics.group_errors(model, X, groups, sample_weight=weight)
+    assert weighted.values == pytest.approx(repeated.values, rel=1e-10)
+
+
+def test_excess_over_the_pooled_pca_and_over_each_group_s_own(fitted):
+    model, X, groups, X_test, groups_test = fitted
+    Z, Z_test = ((rows - model.mean_) / model.scale_ for rows in (X, X_test))
+    errors = metrics.group_errors(model, X_test, groups_test).values
+
+    def lost(V, rows):
+        return np.mean(np.sum((rows - rows @ V.T @ V) ** 2, axis=1))
+
+    pooled = np.linalg.svd(Z)[2][:3]
+    expected = [e - lost(pooled, Z_test[groups_test == a]) for a, e in enumerate(errors)]
+    found = metrics.excess_error(model, X_test, groups_test)
+    assert found.values == pytest.approx(expected, rel=1e-8)
+    own = [np.linalg.svd(Z[groups == a])[2][:3] for a in range(3)]
+    expected = [e - lost(own[a], Z_test[groups_test == a]) for a, e in enumerate(errors)]
+    found = metrics.excess_error(model, X_test, groups_test, reference="group")
+    assert found.values == pytest.approx(expected, rel=1e-8)
+    assert (metrics.excess_error(model, X, groups, reference="group").values > 0).all()
+
+
+def test_explained_variance_and_error_add_up(fitted):
+    model, _, _, X, groups = fitted
+    kept = metrics.explained_variance(model, X, groups, centring="group").values
+    lost = metrics.group_errors(model, X, groups, centring="group").values
+    ratio = metrics.explained_variance(model, X, groups, centring="group", ratio=True).values
+    assert kept / (kept + lost) == pytest.approx(ratio)
+    Z = (X[groups == 1] - model.moments_.means[1]) / model.scale_
+    assert kept[1] == pytest.approx(np.mean(np.sum((Z @ model.components_.T) ** 2, axis=1)))
+
+
+def test_everything_by_group_as_a_frame(fitted):
+    pd = pytest.importorskip("pandas")
+    model, _, _, X, groups = fitted
+    frame = metrics.by_group(model, X, groups)
+    assert isinstance(frame, pd.DataFrame)
+    assert frame["rows"].tolist() == np.bincount(groups).tolist()
+    errors = metrics.group_errors(model, X, groups)
+    assert errors.to_frame()["error"].tolist() == frame["error"].tolist()
+
+
+def test_scikit_learn_s_pca_is_judged_too(fitted):
+    _, X, groups, X_test, groups_test = fitted
+    model = PCA(3).fit(X)
+    expected = np.mean(np.sum((X_test - model.inverse_transform(model.transform(X_test))) ** 2, 1))
+    assert metrics.total_error(model, X_test) == pytest.approx(expected)
+    training = GroupMoments.from_arrays(X, groups)
+    found = metrics.group_errors(model, X_test, groups_test, centring="group", training=training)
+    assert len(found.values) == 3
+
+
+def test_what_is_wrong_is_said(fitted):
+    model, _, _, X, groups = fitted
+    with pytest.raises(ValueError, match="centring"):
+        metrics.group_errors(model, X, groups, centring="none")
+    with pytest.raises(ValueError, match="unknown"):
+        metrics.group_errors(model, X, groups + 7, centring="group")
+    with pytest.raises(ValueError, match="orthonormal"):
+        metrics.group_errors(2 * model.components_, X, groups)
+    with pytest.raises(ValueError, match="features"):
+        metrics.group_errors(model, X[:, :5], groups)
+    with pytest.raises(ValueError, match="already hold"):
+        metrics.group_errors(model, model.moments_, groups)
+
+
+@pytest.mark.parametrize("equal", [True, False])
+def test_bootstrap_intervals_cover_as_they_should(equal):
+    V = np.eye(1, 3)
+    spread = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0 if equal else 1.6], [1.0, 1.0, 1.0]])
+    truth = (spread[:, 1:] ** 2).sum(axis=1)
+    trials, covered = 150, {"error": 0, "total": 0, "gap": 0}
+    for seed in range(trials):
+        rng = np.random.default_rng(seed)
+        groups = np.repeat([0, 1, 2], [150, 100, 120])
+        X = rng.standard_normal((len(groups), 3)) * spread[groups]
+        found = metrics.bootstrap_intervals(
+            V, X, groups, mean=np.zeros(3), n_bootstrap=400, random_state=seed
+        )
+        low, high = found.by_group[0]
+        covered["error"] += low <= truth[0] <= high
+        shares = np.bincount(groups) / len(groups)
+        covered["total"] += found.total[0] <= shares @ truth <= found.total[1]
+        covered["gap"] += found.gap[0] <= np.ptp(truth) <= found.gap[1]
+    # 95 % with a standard error of 1.8 %; the band of the gap may cover more.
+    assert 0.88 <= covered["error"] / trials <= 0.99
+    assert 0.88 <= covered["total"] / trials <= 0.99
+    assert covered["gap"] / trials >= 0.90
+
+
+def test_bootstrap_intervals_hold_the_errors_and_depend_on_the_seed_alone(fitted):
+    model, _, _, X, groups = fitted
+    errors = metrics.group_errors(model, X, groups).values
+    found = metrics.bootstrap_intervals(model, X, groups, random_state=1)
+    again = metrics.bootstrap_intervals(model, X, groups, random_state=1)
+    assert np.array_equal(found.errors, again.errors)
+    assert (found.errors[:, 0] < errors).all()
+    assert (errors < found.errors[:, 1]).all()
+    with pytest.raises(ValueError, match="too few"):
+        metrics.bootstrap_intervals(model, X[:3], [0, 1, 2])
+
+
+@pytest.mark.parametrize("cost", [1e-3, 1.0, 30.0])
+def test_the_linear_rule_is_the_exact_support_vector_machine(cost):
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((300, 3))
+    y = np.where(Z @ [1.0, -0.5, 0.2] + rng.standard_normal(300) > 0.6, 1.0, -1.0)
+    found = linear_svm(Z, y, cost)
+    reference = SVC(kernel="linear", C=cost, tol=1e-10).fit(Z, y)
+    assert found.weights == pytest.approx(reference.coef_[0], rel=1e-4, abs=1e-6)
+    assert found.gap <= 1e-10
+
+
+def test_the_distance_of_scores_is_kolmogorov_and_smirnov_s():
+    rng = np.random.default_rng(1)
+    scores = rng.integers(0, 20, 200).astype(float)
+    y = np.where(rng.random(200) < 0.3, 1.0, -1.0)
+    expected = ks_2samp(scores[y > 0], scores[y < 0]).statistic
+    assert ks_distance(scores, y) == pytest.approx(expected)
+
+
+def test_leakage_is_one_for_separate_groups_and_small_for_equal_ones():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((400, 4))
+    groups = np.repeat(["a", "b"], 200)
+    V = np.eye(2, 4)
+    assert metrics.linear_leakage(V, X, groups) < 0.25
+    assert metrics.linear_leakage(V, X, groups, held_out=True, n_folds=3) < 0.25
+    apart = X + 20.0 * (groups == "b")[:, None]
+    assert metrics.linear_leakage(V, apart, groups) == pytest.approx(1.0)
+    assert metrics.linear_leakage(V, apart, groups, held_out=True) == pytest.approx(1.0)
+    three = np.repeat(["a", "b", "c", "a"], 100)
+    assert metrics.linear_leakage(V, X + 20.0 * (three == "c")[:, None], three) == pytest.approx(1)
+
+
+def test_leakage_needs_groups_and_rows_of_both_in_every_fold():
+    X = np.random.default_rng(3).standard_normal((30, 3))
+    with pytest.raises(ValueError, match="only one group"):
+        metrics.linear_leakage(np.eye(1, 3), X, np.zeros(30))
+    with pytest.raises(ValueError, match="fewer folds"):
+        metrics.linear_leakage(np.eye(1, 3), X, np.arange(30) < 2)
+
+
+def test_more_features_than_rows():
+    rng = np.random.default_rng(5)
+    X, groups = rng.standard_normal((30, 50)), np.arange(30) % 2
+    model = RobustFairPCA(2).fit(X, sensitive_features=groups)
+    centred = X - X.mean(axis=0)
+    lost = centred - centred @ model.components_.T @ model.components_
+    expected = [np.mean(np.sum(lost[groups == a] ** 2, axis=1)) for a in (0, 1)]
+    found = metrics.group_errors(model, X, groups)
+    assert found.values == pytest.approx(expected, rel=1e-10)
