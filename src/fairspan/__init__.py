@@ -5,17 +5,21 @@ from fairspan.ambiguity import gelbrich_divergence
 from fairspan.certify import certify
 from fairspan.compare import compare
 from fairspan.estimators.convex import ConvexFairPCA
+from fairspan.estimators.exact import ExactlyFairPCA
 from fairspan.estimators.nullspace import NullSpaceFairPCA
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.estimators.samadi import FairPCA
 from fairspan.exceptions import NoGroupsWarning, SmallGroupWarning
+from fairspan.frontier import Frontier, fairness_frontier
 from fairspan.moments import GroupMoments
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ConvexFairPCA",
+    "ExactlyFairPCA",
     "FairPCA",
+    "Frontier",
     "GroupMoments",
     "NoGroupsWarning",
     "NullSpaceFairPCA",
@@ -23,6 +27,7 @@ __all__ = [
     "SmallGroupWarning",
     "certify",
     "compare",
+    "fairness_frontier",
     "gelbrich_divergence",
     "metrics",
 ]

@@ -84,7 +84,7 @@ moments_, result_
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from fairspan.estimators.convex import ConvexFairPCA
+    >>> from fairspan import ConvexFairPCA
     >>> data = load_breast_cancer()
     >>> groups = data.target_names[data.target]
     >>> pca = ConvexFairPCA(3, standardize=True).fit(data.data, sensitive_features=groups)

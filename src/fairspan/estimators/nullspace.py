@@ -54,7 +54,7 @@ moments_, result_
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from fairspan.estimators.nullspace import NullSpaceFairPCA
+    >>> from fairspan import NullSpaceFairPCA
     >>> data = load_iris()
     >>> pca = NullSpaceFairPCA(2).fit(data.data, sensitive_features=data.target)
     >>> pca.n_removed_

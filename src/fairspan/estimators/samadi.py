@@ -82,7 +82,7 @@ moments_, result_
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from fairspan.estimators.samadi import FairPCA
+    >>> from fairspan import FairPCA
     >>> data = load_breast_cancer()
     >>> groups = data.target_names[data.target]
     >>> pca = FairPCA(3, standardize=True).fit(data.data, sensitive_features=groups)

@@ -1,0 +1,295 @@
+"""The whole trade-off between total error and gap, and all that is attainable, from moments alone.
+
+At radius 0 the best compromises of two groups are the points where supporting lines of the
+attainable errors touch, from PCA (the gap counts nothing) to the fairest subspace. Drawn to a
+proved accuracy they are complete: no other subspace is better in one and no worse in the other.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+
+from fairspan._frontier_points import Point, bootstrap_intervals, curve_points, solve_points
+from fairspan._types import FloatArray, Label
+from fairspan._validation import check_components, check_flag, check_integer, check_number
+from fairspan.estimators.steps import check_size, pooled_scale
+from fairspan.groups import encode_groups
+from fairspan.moments import GroupMoments
+from fairspan.problem import SubspaceProblem
+from fairspan.solvers.trace import Enclosure, TradeOff
+
+_WEIGHTS = (0.0, *np.geomspace(0.01, 10.0, 25).tolist())
+"""Fairness weights where none are given and the points are not those of the curve."""
+_PROVED = 1e-8
+"""Relative gap beyond which points are warned of."""
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Optimal subspaces by fairness weight, and the region that subspaces attain.
+
+    Attributes
+    ----------
+    group_labels : tuple
+        The groups, sorted.
+    n_components : int
+        Number of components.
+    fairness_weight : ndarray of shape (n_points,)
+        The fairness weight each point is optimal for.
+    radius : ndarray of shape (n_points,)
+        The radius of each.
+    group_errors : ndarray of shape (n_points, n_groups)
+        Mean squared reconstruction error of each group.
+    total_error : ndarray of shape (n_points,)
+        Mean error of all rows.
+    gap : ndarray of shape (n_points,)
+        Largest minus smallest group error.
+    objective : ndarray of shape (n_points,)
+        Value of the objective.
+    lower_bound : ndarray of shape (n_points,)
+        Proved: no subspace has a smaller objective.
+    optimality_gap : ndarray of shape (n_points,)
+        Their relative distance.
+    total_error_interval : ndarray of shape (n_points, 2) or None
+        95 % bootstrap intervals of the total error.
+    gap_interval : ndarray of shape (n_points, 2) or None
+        95 % bootstrap intervals of the gap.
+    n_eigensolves : int
+        Eigen-solves that the points took.
+    trade_off : TradeOff or None
+        Two groups: finds ``curve`` and ``region`` when they are asked for.
+    """
+
+    group_labels: tuple[Label, ...]
+    n_components: int
+    fairness_weight: FloatArray
+    radius: FloatArray
+    group_errors: FloatArray
+    total_error: FloatArray
+    gap: FloatArray
+    objective: FloatArray
+    lower_bound: FloatArray
+    optimality_gap: FloatArray
+    total_error_interval: FloatArray | None
+    gap_interval: FloatArray | None
+    n_eigensolves: int
+    trade_off: TradeOff | None = field(repr=False)
+
+    @property
+    def curve(self) -> Enclosure | None:
+        """Two groups: the complete trade-off at radius 0 as paths of (gap, total error).
+
+        It leads from PCA to the fairest subspace; no subspace lies below ``curve.outer``.
+        """
+        return None if self.trade_off is None else self.trade_off.curve
+
+    @property
+    def region(self) -> Enclosure | None:
+        """Two groups: polygons of group errors inside and around all that subspaces attain."""
+        return None if self.trade_off is None else self.trade_off.region
+
+    def to_frame(self) -> Any:
+        """Give the points as a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each point; the errors of group a are in the column "error_a".
+        """
+        try:
+            import pandas as pd  # type: ignore[import-untyped, unused-ignore]
+        except ImportError as error:
+            raise ImportError("Frontier.to_frame needs pandas: pip install pandas.") from error
+        errors = zip(self.group_labels, self.group_errors.T, strict=True)
+        columns = {"fairness_weight": self.fairness_weight, "radius": self.radius}
+        columns |= {f"error_{label}": values for label, values in errors}
+        for name in ("total_error", "gap", "objective", "lower_bound", "optimality_gap"):
+            columns[name] = getattr(self, name)
+        for name in ("total_error", "gap"):
+            interval = getattr(self, f"{name}_interval")
+            if interval is not None:
+                columns |= {f"{name}_low": interval[:, 0], f"{name}_high": interval[:, 1]}
+        return pd.DataFrame(columns)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the trade-off and, for two groups, what is attainable.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+        """
+        from fairspan._frontier_plot import draw_frontier
+
+        return draw_frontier(self, ax)
+
+
+def fairness_frontier(
+    X_or_moments: Any,
+    n_components: int,
+    *,
+    sensitive_features: Any = None,
+    fairness_weights: Any = None,
+    radius: Any = 0.0,
+    n_bootstrap: int = 0,
+    standardize: bool = False,
+    random_state: Any = None,
+) -> Frontier:
+    """Find the trade-off between the total error and the gap between groups.
+
+    Without fairness weights, two groups at radius 0 give the complete curve: every best compromise
+    from PCA to the fairest subspace, to a proved accuracy. Else the points are the optima of a
+    grid, which share their eigen-solves. For two groups the result also draws the complete curve
+    and the attainable region, when asked for them.
+
+    Parameters
+    ----------
+    X_or_moments : array-like of shape (n_samples, n_features) or GroupMoments
+        The data, or all that is needed of it.
+    n_components : int
+        Number of components, from 1 to n_features.
+    sensitive_features : array-like, frame or dict, optional
+        The group of each row of X.
+    fairness_weights : float or array-like, optional
+        Fairness weights of the points; with more than two groups, or a radius, 26 weights from 0 to
+        10 if not given.
+    radius : float or array-like, default=0.0
+        One radius, or several: then the points are a grid.
+    n_bootstrap : int, default=0
+        Poisson bootstrap replicates for intervals of total error and gap; they need X. Each
+        resamples the rows and finds the optimum anew.
+    standardize : bool, default=False
+        Divide features by their standard deviation over all rows; constant features stay.
+    random_state : int, Generator or None, default=None
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    Frontier
+        The points with their proofs.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fairspan import fairness_frontier
+    >>> data = load_breast_cancer()
+    >>> groups = data.target_names[data.target]
+    >>> frontier = fairness_frontier(data.data, 3, sensitive_features=groups, standardize=True)
+    >>> frontier.gap[[0, -1]].round(3), frontier.total_error[[0, -1]].round(3)
+    (array([1.614, 0.   ]), array([8.209, 8.58 ]))
+    """
+    weights = None if fairness_weights is None else _numbers("fairness_weights", fairness_weights)
+    radii = _numbers("radius", radius)
+    check_integer("n_bootstrap", n_bootstrap, 0)
+    moments = _moments(X_or_moments, sensitive_features, n_bootstrap)
+    make_problem = partial(_problem, n_components=n_components, standardize=standardize)
+    problem = make_problem(moments)
+    trade_off = TradeOff(problem) if problem.n_groups == 2 else None
+    points = _points(problem, moments.weights, weights, radii, trade_off)
+    _warn_of_gaps(points)
+    grid = [(point.fairness_weight, point.radius) for point in points]
+    intervals: tuple[FloatArray, FloatArray] | tuple[None, None] = (None, None)
+    if n_bootstrap:
+        X = check_array(X_or_moments, dtype=[np.float64, np.float32], input_name="X")
+        groups = encode_groups(sensitive_features, len(X))
+        rng = np.random.default_rng(random_state)
+        intervals = bootstrap_intervals(X, groups, grid, make_problem, n_bootstrap, rng)
+    errors = np.array([point.group_errors for point in points])
+    return Frontier(
+        group_labels=moments.labels,
+        n_components=problem.k,
+        fairness_weight=np.array([point.fairness_weight for point in points]),
+        radius=np.array([point.radius for point in points]),
+        group_errors=errors,
+        total_error=errors @ problem.shares,
+        gap=np.ptp(errors, axis=1),
+        objective=np.array([point.objective for point in points]),
+        lower_bound=np.array([point.lower_bound for point in points]),
+        optimality_gap=np.array([point.optimality_gap for point in points]),
+        total_error_interval=intervals[0],
+        gap_interval=intervals[1],
+        n_eigensolves=problem.n_eigensolves,
+        trade_off=trade_off,
+    )
+
+
+def _points(
+    problem: SubspaceProblem,
+    sizes: FloatArray,
+    weights: list[float] | None,
+    radii: list[float],
+    trade_off: TradeOff | None,
+) -> list[Point]:
+    """Find the points of the grid or, where nothing is asked for, of the complete curve."""
+    if trade_off is not None and weights is None and not any(radii):
+        return curve_points(trade_off)
+    grid = [(weight, radius) for radius in radii for weight in weights or _WEIGHTS]
+    boundary = None if trade_off is None else trade_off.boundary
+    return solve_points(problem, sizes, grid, boundary)
+
+
+def _moments(X_or_moments: Any, sensitive_features: Any, n_bootstrap: int) -> GroupMoments:
+    if isinstance(X_or_moments, GroupMoments):
+        if sensitive_features is not None:
+            raise ValueError(
+                "sensitive_features is given together with moments, which have groups of their own "
+                f"({list(X_or_moments.labels[:5])}); leave it out."
+            )
+        if n_bootstrap:
+            raise ValueError(
+                f"n_bootstrap={n_bootstrap} needs the rows, which moments do not hold; give X and "
+                "sensitive_features, or n_bootstrap=0."
+            )
+        moments = X_or_moments
+    else:
+        moments = GroupMoments.from_arrays(X_or_moments, sensitive_features)
+    if moments.n_groups < 2:
+        raise ValueError(
+            f"There is {moments.n_groups} group; a trade-off needs at least 2. Pass "
+            "sensitive_features=...."
+        )
+    return moments
+
+
+def _problem(moments: GroupMoments, n_components: int, standardize: bool) -> SubspaceProblem:
+    k = check_components(n_components, moments.n_features)
+    check_size(moments)
+    if check_flag("standardize", standardize):
+        moments = moments.scaled(pooled_scale(moments))
+    return SubspaceProblem(moments.second_moments, moments.shares, k)
+
+
+def _numbers(name: str, values: Any) -> list[float]:
+    if isinstance(values, Real):
+        values = [values]
+    elif isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise TypeError(f"{name}={values!r} must be a number or a sequence of numbers, 0 or more.")
+    numbers = [check_number(name, value) for value in values]
+    if not numbers:
+        raise ValueError(f"{name} is empty; give at least one number.")
+    return numbers
+
+
+def _warn_of_gaps(points: list[Point]) -> None:
+    gaps = np.array([point.optimality_gap for point in points])
+    if gaps.max() > _PROVED:
+        warnings.warn(
+            f"{int(np.sum(gaps > _PROVED))} of {len(gaps)} points are not proved optimal to a "
+            f"relative gap of {_PROVED}; the largest gap is {gaps.max():.2g}.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

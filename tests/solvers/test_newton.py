@@ -1,0 +1,231 @@
+"""The Newton method for any number of groups, against computations that share no code with it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from fairspan.mixture import Mixture
+from fairspan.objectives import RobustFairObjective
+from fairspan.problem import SubspaceProblem
+from fairspan.solvers.boundary import solve_boundary
+from fairspan.solvers.certified_newton import solve_newton
+from fairspan.solvers.front import SolverOptions, solve
+from fairspan.solvers.newton import _localise, descend
+from fairspan.solvers.subgradient import solve_subgradient
+from tests import reference
+from tests.conftest import PAPER_FILES, needs_paper_data, paper_table, standardised
+from tests.many_groups import grouped_tables
+
+
+def random_problem(seed, n_groups, d, k, *, fairness_weight=0.7, size=0.3):
+    rng = np.random.default_rng(seed)
+    moments, shares = reference.random_moments(rng, n_groups, d), rng.dirichlet(np.ones(n_groups))
+    radii = size * rng.exponential(1.0, n_groups) * np.trace(moments[0]) / d
+    problem = SubspaceProblem(moments, shares, k)
+    return problem, RobustFairObjective(shares, fairness_weight, radii), rng
+
+
+def value_of(problem, objective, subspace):
+    errors = reference.group_errors(problem.moments, subspace)
+    o = objective
+    return reference.objective(errors, o.shares, o.fairness_weight, o.radii)
+
+
+def random_mixture(rng, objective):
+    pairs = [(a, b) for a in range(objective.n_groups) for b in range(objective.n_groups) if a != b]
+    return Mixture.of_pairs(objective, pairs, rng.dirichlet(np.ones(len(pairs))))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("fairness_weight", [0.0, 0.1, 3.0])
+def test_the_model_has_the_first_and_second_derivatives_of_errors_along_a_step(
+    seed, fairness_weight
+):
+    problem, objective, rng = random_problem(
+        seed, 2 + seed % 4, 7, 1 + seed % 5, fairness_weight=fairness_weight
+    )
+    mixture = random_mixture(rng, objective)
+    V = reference.random_subspace(rng, 7, problem.k)
+    for _ in range(100):  # Where C is largest on V, no curvature is lifted by the floor.
+        V = problem.best_subspace(mixture.slopes(problem.errors(V))).subspace
+    local = _localise(problem, V, mixture, problem.errors(V))
+    T = rng.standard_normal((7 - problem.k, problem.k))
+
+    def errors(step):
+        return reference.group_errors(problem.moments, local.moved(step * T))
+
+    h = 1e-4
+    changes = (errors(h) - errors(-h)) / (2 * h)
+    predicted = np.einsum("blk,lk->b", local.gradients, T)
+    size = np.trace(problem.moments.sum(axis=0))
+    np.testing.assert_allclose(predicted, changes, atol=1e-6 * size)
+    values = [mixture.value(errors(step)) for step in (-h, 0.0, h)]
+    second = (values[0] - 2 * values[1] + values[2]) / h**2
+    curvature = float((local.curvature * T**2).sum())
+    # The model may leave out the pieces' own bend where it is too strong, and then bend is 0.
+    bend = float(mixture.curvatures(problem.errors(V)) @ predicted**2)
+    assert curvature + bend == pytest.approx(second, abs=1e-4 * curvature)
+    assert local.bend == pytest.approx(0) or float(local.bend @ predicted**2) == pytest.approx(bend)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_value_never_rises_and_is_that_of_the_subspace(seed):
+    rng = np.random.default_rng(seed)
+    weight, size = rng.exponential(1.0), rng.choice([0.0, 0.01, 1.0, 20.0])
+    problem, objective, rng = random_problem(
+        seed, 1 + seed % 7, 8, 1 + seed % 6, fairness_weight=weight, size=size
+    )
+    start = reference.random_subspace(rng, 8, problem.k)
+    found = descend(problem, objective, start)
+    assert found.history[0] == pytest.approx(value_of(problem, objective, start), rel=1e-10)
+    assert np.all(np.diff(found.history) <= 0)
+    assert found.history[-1] == found.value
+    assert found.value == pytest.approx(value_of(problem, objective, found.subspace), rel=1e-9)
+    np.testing.assert_allclose(found.subspace.T @ found.subspace, np.eye(problem.k), atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_where_it_stops_no_small_turn_of_the_subspace_is_better(seed):
+    problem, objective, rng = random_problem(seed, 4, 7, 3)
+    found = descend(problem, objective, reference.random_subspace(rng, 7, 3))
+    for size in (1e-2, 1e-3, 1e-4):
+        for _ in range(100):
+            turned = np.linalg.qr(found.subspace + size * rng.standard_normal((7, 3)))[0]
+            assert value_of(problem, objective, turned) >= found.value * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 3, 6, 12])
+@pytest.mark.parametrize("solver", ["auto", "newton"])
+def test_without_weight_and_radius_it_is_pca_for_any_number_of_groups(n_groups, solver):
+    problem, objective, _ = random_problem(n_groups, n_groups, 9, 4, fairness_weight=0.0, size=0.0)
+    result = solve(problem, objective, SolverOptions(solver=solver))
+    values, vectors = np.linalg.eigh(np.tensordot(problem.shares, problem.moments, 1))
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(values[:5].sum(), rel=1e-12)
+    assert reference.largest_angle(result.components, vectors[:, 5:].T) <= 1e-6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rotating_the_data_or_reordering_the_groups_changes_nothing_but_names(seed):
+    problem, objective, rng = random_problem(seed, 4, 6, 2)
+    result = solve_newton(problem, objective)
+    Q, order = np.linalg.qr(rng.standard_normal((6, 6)))[0], rng.permutation(4)
+    turned = Q @ problem.moments @ Q.T
+    rotated = solve_newton(SubspaceProblem(turned, problem.shares, 2), objective)
+    shares, radii = objective.shares[order], objective.radii[order]
+    renamed = solve_newton(
+        SubspaceProblem(problem.moments[order], shares, 2),
+        RobustFairObjective(shares, objective.fairness_weight, radii),
+    )
+    for other, errors in (
+        (rotated, result.group_errors),
+        (renamed, result.group_errors[order]),
+    ):
+        assert other.objective == pytest.approx(result.objective, rel=1e-8)
+        assert other.group_errors == pytest.approx(errors, rel=1e-3)
+    assert reference.largest_angle(rotated.components @ Q, result.components) <= 1e-3
+    assert reference.largest_angle(renamed.components, result.components) <= 1e-3
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_two_groups_are_solved_as_the_boundary_walk_solves_them(seed):
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(3, 10))
+    problem, objective, _ = random_problem(
+        seed,
+        2,
+        d,
+        int(rng.integers(1, d)),
+        fairness_weight=float(rng.choice([0.0, 0.2, 0.5, 2.0, 10.0])),
+        size=float(rng.choice([0.0, 0.01, 0.5, 20.0])),
+    )
+    newton = solve_newton(problem, objective)
+    walk = solve_boundary(problem, objective, tol=1e-11)
+    assert newton.status == "optimal"
+    assert newton.objective == pytest.approx(walk.objective, rel=1e-9)
+
+
+@needs_paper_data
+def test_on_the_papers_grid_it_equals_the_walk_with_at_most_ten_eigen_solves_on_average():
+    counts = []
+    for name in PAPER_FILES:
+        X, groups, _ = paper_table(name)
+        moments, shares = reference.group_second_moments(standardised(X), groups)
+        for weight in (0.0, 0.5, 2.5):
+            for radius in (0.0, 0.15, 1.0):
+                objective = RobustFairObjective(shares, weight, radius / np.sqrt(shares * len(X)))
+                newton = solve_newton(SubspaceProblem(moments, shares, 3), objective)
+                walk = solve_boundary(SubspaceProblem(moments, shares, 3), objective, tol=1e-11)
+                assert newton.objective == pytest.approx(walk.objective, rel=1e-9), name
+                assert newton.status == "optimal"
+                counts.append(newton.n_eigensolves)
+    assert len(counts) == 14 * 9
+    assert np.mean(counts) <= 10
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("fairness_weight", [0.2, 2.0])
+def test_subgradient_descent_finds_nothing_better(seed, fairness_weight):
+    problem, objective, rng = random_problem(
+        seed, 3 + seed % 4, 7, 1 + seed % 4, fairness_weight=fairness_weight
+    )
+    ours = solve_newton(problem, objective, max_time=1.0)
+    theirs = solve_subgradient(problem, objective, n_init=6, max_iter=300, rng=rng)
+    assert ours.objective <= theirs.objective * (1 + 1e-12)
+    assert ours.lower_bound <= theirs.objective
+
+
+def minimise_the_printed_objective(moments, shares, fairness_weight, radii, k, starts):
+    """Minimise the paper's many-group theorem as printed, smoothed, by L-BFGS on V = A (A'A)^-1/2.
+
+    Its pieces are λ (m_a + ε_a - m_b - ε_b) + 2 sum_c |p_c + λ (c = a) - λ (c = b)| sqrt(ε_c m_c):
+    the right ones without sum_c p_c (m_c + ε_c).
+    """
+    n, d = len(shares), moments.shape[1]
+    pairs = [(a, b) for a in range(n) for b in range(n) if a != b]
+    sign = np.zeros((len(pairs), n))
+    for row, (a, b) in zip(sign, pairs, strict=True):
+        row[a], row[b] = 1.0, -1.0
+    count = 2 * np.abs(shares + fairness_weight * sign)
+
+    def pieces(m):
+        return fairness_weight * sign @ (m + radii) + count @ np.sqrt(radii * m)
+
+    def smooth(flat, sharpness):
+        A = flat.reshape(d, k)
+        inverse = np.linalg.inv(A.T @ A)
+        images = moments @ A
+        m = np.trace(moments, axis1=1, axis2=2) - np.einsum("bdk,kl,dl->b", images, inverse, A)
+        J = pieces(m)
+        top = J.max()
+        w = np.exp(sharpness * (J - top))
+        slope = (w / w.sum()) @ (fairness_weight * sign + 0.5 * count * np.sqrt(radii / m))
+        image = np.tensordot(slope, images, 1)
+        gradient = -2 * (image - A @ (inverse @ (A.T @ image))) @ inverse
+        return top + np.log(w.sum()) / sharpness, gradient.ravel()
+
+    best = (np.inf, starts[0])
+    for A in starts:
+        for sharpness in (10.0, 100.0, 1000.0):
+            A = minimize(smooth, A.ravel(), (sharpness,), jac=True, method="L-BFGS-B").x
+            A = np.linalg.qr(A.reshape(d, k))[0]
+        best = min(best, (pieces(reference.group_errors(moments, A)).max(), A), key=lambda x: x[0])
+    return best[1], lambda V: pieces(reference.group_errors(moments, V)).max()
+
+
+@needs_paper_data
+@pytest.mark.parametrize("table", ["wine by alcohol, 4", "letter by MeanX, 4", "german by status"])
+def test_minimising_the_printed_many_group_theorem_costs_half_a_percent_or_more(table):
+    X, groups = next((X, groups) for name, X, groups in grouped_tables() if name == table)
+    moments, shares = reference.group_second_moments(X, groups)
+    weight, radii = 0.5, 0.15 / np.sqrt(shares * len(X))
+    problem = SubspaceProblem(moments, shares, 3)
+    objective = RobustFairObjective(shares, weight, radii)
+    right = solve_newton(problem, objective)
+    rng = np.random.default_rng(0)
+    starts = [right.components.T, *(reference.random_subspace(rng, X.shape[1], 3) for _ in "123")]
+    V, printed = minimise_the_printed_objective(moments, shares, weight, radii, 3, starts)
+    assert printed(V) < printed(right.components.T)
+    assert value_of(problem, objective, V) >= 1.005 * right.objective
