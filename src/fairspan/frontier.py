@@ -270,7 +270,8 @@ def _problem(moments: GroupMoments, n_components: int, standardize: bool) -> Sub
     check_size(moments)
     if check_flag("standardize", standardize):
         moments = moments.scaled(pooled_scale(moments))
-    return SubspaceProblem(moments.second_moments, moments.shares, k)
+    small = moments.in_basis() if k < moments.rank_bound else moments.dense()
+    return SubspaceProblem(small.second_moments, moments.shares, k)
 
 
 def _numbers(name: str, values: Any) -> list[float]:

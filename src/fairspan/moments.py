@@ -183,6 +183,11 @@ class GroupMoments:
         return len(self.shift)
 
     @property
+    def rank_bound(self) -> int:
+        """Dimension of a space that is known to hold all rows around the shift."""
+        return self.n_features if self.basis is None else len(self.basis)
+
+    @property
     def total_weight(self) -> float:
         """Sum of all sample weights; the number of rows, when there are none."""
         return float(self.weights.sum())

@@ -177,7 +177,7 @@ class SubspaceProblem:
         found = top_space(self.combination(weights), self.k, self._warm)
         self._warm = found.vectors
         if self._reduced is not None:
-            self._reduced.learn(weights, found.vectors, found.rest)
+            self._reduced.learn(weights, found.wide, found.beyond)
         return found
 
     def _sigma(self, weights: FloatArray, bound: float) -> float:

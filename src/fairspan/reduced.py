@@ -77,7 +77,7 @@ class ReducedBasis:
         ----------
         weights : ndarray of shape (2,)
             The weights of the moments.
-        subspace : ndarray of shape (d, k)
+        subspace : ndarray of shape (d, k or more)
             The leading eigenspace of the weighted sum.
         rest : float
             Bound on the weighted sum orthogonal to the subspace.

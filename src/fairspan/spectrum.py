@@ -18,7 +18,9 @@ from fairspan._types import FloatArray
 _DENSE = 256
 """Below this size, or for many vectors, LAPACK on a subset is faster than Lanczos."""
 
-_RESTARTS = 50
+_WIDER = 3
+"""So many more eigenvectors are found, in search of a larger eigengap."""
+_RESTARTS = 20
 """Lanczos restarts after which LAPACK is the faster way."""
 
 UNIT = float(np.finfo(np.float64).eps) / 2
@@ -36,14 +38,19 @@ class TopSpace(NamedTuple):
     bound : float
         A number proved to be no less than the sum of the k largest eigenvalues.
     rest : float
-        A number proved to be no less than x'Ax for unit vectors x orthogonal to the space; it is
-        below the k-th eigenvalue where an eigengap was found.
+        A number proved to be no less than x'Ax for unit vectors x orthogonal to the space.
+    wide : ndarray of shape (d, k or more)
+        The space and perhaps a few vectors more, up to a larger eigengap.
+    beyond : float
+        Like rest, for vectors orthogonal to the wide space.
     """
 
     vectors: FloatArray
     values: FloatArray
     bound: float
     rest: float
+    wide: FloatArray
+    beyond: float
 
 
 def top_space(matrix: FloatArray, k: int, start: FloatArray | None = None) -> TopSpace:
@@ -75,7 +82,8 @@ def top_space(matrix: FloatArray, k: int, start: FloatArray | None = None) -> To
     values, vectors = values[some - 1 :: -1] if some < d else values[::-1], vectors[:, ::-1]
     slack = 4 * d * UNIT * float(np.linalg.norm(matrix))
     rest = float(values[k]) + slack if k < d else -np.inf
-    return TopSpace(vectors[:, :k], values[:k], float(values[:k].sum()) + slack, rest)
+    top, bound = vectors[:, :k], float(values[:k].sum()) + slack
+    return TopSpace(top, values[:k], bound, rest, top, rest)
 
 
 def _iterative(matrix: FloatArray, k: int, start: FloatArray | None) -> TopSpace | None:
@@ -85,40 +93,48 @@ def _iterative(matrix: FloatArray, k: int, start: FloatArray | None) -> TopSpace
     # ARPACK's tolerance has an absolute floor: it must see a matrix of about unit size.
     size = float(np.linalg.norm(matrix)) or 1.0
     operator = aslinearoperator(matrix) * (1 / size)
+    some = k + _WIDER + 1
     try:
         # The bound is quadratic in the residual: ten digits of it give all of the sum's.
-        values, vectors = eigsh(operator, k=k + 1, which="LA", v0=v0, tol=1e-10, maxiter=_RESTARTS)
+        values, vectors = eigsh(operator, k=some, which="LA", v0=v0, tol=1e-10, maxiter=_RESTARTS)
     except ArpackError:
         return None
     order = np.argsort(values)[::-1]
     values, vectors = size * values[order], vectors[:, order]
-    top, _ = np.linalg.qr(vectors[:, :k])
-    image = matrix @ top
-    ritz = np.einsum("ij,ij->j", top, image)
-    proved = _proved_bound(matrix, top, image, ritz, float(values[k]))
-    return None if proved is None else TopSpace(top, ritz, *proved)
+    # The proof needs a gap behind the space it is about: of a few, the largest.
+    wide = k + int(np.argmax(values[k - 1 : some - 1] - values[k:some]))
+    space = np.linalg.qr(vectors[:, :wide])[0]
+    image = matrix @ space
+    ritz = np.einsum("ij,ij->j", space, image)
+    excess, beyond = _prove(matrix, space, image, ritz, float(values[wide]))
+    if beyond is None:
+        return None
+    rest = beyond if wide == k else max(float(ritz[k]) + excess, beyond)
+    bound = float(ritz[:k].sum()) + k * excess
+    return TopSpace(space[:, :k], ritz[:k], bound, rest, space, beyond)
 
 
-def _proved_bound(
-    matrix: FloatArray, top: FloatArray, image: FloatArray, ritz: FloatArray, following: float
-) -> tuple[float, float] | None:
-    """Bound the sum of the k largest eigenvalues, and the rest, by one Cholesky factorisation.
+def _prove(
+    matrix: FloatArray, space: FloatArray, image: FloatArray, ritz: FloatArray, following: float
+) -> tuple[float, float | None]:
+    """Prove by one Cholesky factorisation what a space of leading eigenvectors leaves out.
 
-    With s between the k-th and the next eigenvalue and δ >= |residual|^2 / (s - next): if
+    With s between the space's last eigenvalue and the next, and δ >= |residual|^2 / (s - next): if
     s I - A + V diag(ritz + δ - s) V' is positive semidefinite, then A <= s I + V diag(...) V',
-    whose k largest eigenvalues are ritz + δ. It holds for any orthonormal V, however inaccurate.
+    whose leading eigenvalues are ritz + δ. It holds for any orthonormal V, however inaccurate.
+    Gives δ and s with what rounding may hide, or None for s where nothing is proved.
     """
-    d, k = top.shape
+    d, width = space.shape
     lowest = float(ritz.min())
     if not lowest > following:
-        return None
+        return 0.0, None
     s = following + 0.25 * (lowest - following)
-    residual = float(np.linalg.norm(image - top * ritz))
-    rounding = 8 * k * UNIT * float(np.linalg.norm(matrix))
+    residual = float(np.linalg.norm(image - space * ritz))
+    rounding = 8 * width * UNIT * float(np.linalg.norm(matrix))
     δ = 2 * residual**2 / (s - following) + rounding
     if δ > 2 * rounding + 1e-13 * float(np.abs(ritz).max()):
-        return None  # Too small a gap for a sharp bound.
-    shifted = (top * (ritz + δ - s)) @ top.T
+        return 0.0, None
+    shifted = (space * (ritz + δ - s)) @ space.T
     shifted -= matrix
     shifted[np.diag_indices(d)] += s + rounding
     # A factorisation that completes in floating point proves the matrix semidefinite up to
@@ -127,5 +143,5 @@ def _proved_bound(
     try:
         cholesky(shifted.T, lower=False, overwrite_a=True, check_finite=False)
     except LinAlgError:
-        return None
-    return float(ritz.sum() + k * (δ + unproved)), float(s + unproved)
+        return 0.0, None
+    return δ + unproved, s + unproved

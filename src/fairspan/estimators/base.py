@@ -275,15 +275,14 @@ class BaseFairPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         check_size(moments)
         scale = pooled_scale(moments) if check_flag("standardize", self.standardize) else None
         scaled = moments if scale is None else moments.scaled(scale)
-        basis = scaled.basis if self._works_in_any_basis else None
         # Components beyond the space the rows span need the whole space.
-        if basis is None or k >= len(basis):
-            basis, scaled = None, scaled.dense()
+        if not self._works_in_any_basis or k >= scaled.rank_bound:
+            scaled = scaled.dense()
         small = scaled.in_basis()
         problem = SubspaceProblem(small.second_moments, small.shares, k)
         result = self._solve(problem, small)
         self.moments_, self.mean_, self.scale_ = moments, moments.mean, scale
-        self._set_result(problem, result, moments.total_weight, basis)
+        self._set_result(problem, result, moments.total_weight, scaled.basis)
         self.group_labels_ = list(moments.labels)
         self.group_counts_ = moments.counts
         self.group_weights_ = moments.weights

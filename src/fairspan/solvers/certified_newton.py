@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -22,7 +22,8 @@ from fairspan.solvers.reduced_newton import descend_reduced
 from fairspan.solvers.result import SolverResult, relative_gap, safe_bound
 from fairspan.solvers.subgradient import random_subspaces
 
-_RANDOM_STARTS = 4
+_FEW_STARTS = 4
+_MANY_STARTS = 40
 
 
 def solve_newton(
@@ -76,15 +77,7 @@ def solve_newton(
             return replace(walked, n_eigensolves=problem.n_eigensolves - solves_before)
         bound = walked.lower_bound
     elif bound < prover.enough:
-        for subspace in _starts(problem, rng or np.random.default_rng(0)):
-            found = min(found, find(subspace), key=attrgetter("value"))
-            if time.monotonic() > deadline:
-                break
-        if found.value < prover.value:
-            prover = _prover(problem, objective, found, tol, deadline)
-            bound = prover.quick()
-        if bound < prover.enough and time.monotonic() < deadline:
-            bound = max(bound, prover.thorough())
+        found, bound = _look_further(found, prover, find, rng or np.random.default_rng(0))
     if not math.isfinite(bound):
         bound = plain_bound(problem, objective)
     bound = safe_bound(bound, found.value, problem.scale)
@@ -102,6 +95,31 @@ def solve_newton(
     )
 
 
+def _look_further(
+    found: Stationary,
+    prover: Prover,
+    find: Callable[[FloatArray], Stationary],
+    rng: np.random.Generator,
+) -> tuple[Stationary, float]:
+    """Start elsewhere, and prove harder; again from more places if the proof still fails."""
+    problem, objective, bound = prover.problem, prover.objective, -math.inf
+    for starts in (_promising(problem, rng), _random(problem, rng)):
+        for subspace in starts:
+            found = min(found, find(subspace), key=attrgetter("value"))
+            if time.monotonic() > prover.deadline:
+                break
+        better = found.value < prover.value * (1 - 1e-12)
+        if better:
+            prover = _prover(problem, objective, found, prover.tol, prover.deadline)
+            bound = max(bound, prover.quick())
+        # Without a better point, what the first proof could not close stays open.
+        if (better or bound == -math.inf) and bound < prover.enough:
+            bound = max(bound, prover.thorough())
+        if bound >= prover.enough or time.monotonic() > prover.deadline:
+            break
+    return found, bound
+
+
 def _prover(
     problem: SubspaceProblem,
     objective: RobustFairObjective,
@@ -112,9 +130,14 @@ def _prover(
     return Prover(problem, objective, found.errors, found.value, found.mixture, tol, deadline)
 
 
-def _starts(problem: SubspaceProblem, rng: np.random.Generator) -> Iterator[FloatArray]:
+def _promising(problem: SubspaceProblem, rng: np.random.Generator) -> Iterator[FloatArray]:
     """Subspaces from which a better minimum may be reached: those that serve some groups best."""
     n = problem.n_groups
-    for weights in [np.full(n, 1 / n), *np.eye(n), *rng.dirichlet(np.ones(n), _RANDOM_STARTS)]:
+    for weights in [np.full(n, 1 / n), *np.eye(n), *rng.dirichlet(np.ones(n), _FEW_STARTS)]:
         yield problem.best_subspace(weights).subspace
-    yield from random_subspaces(rng, _RANDOM_STARTS, problem.d, problem.k)
+    yield from random_subspaces(rng, _FEW_STARTS, problem.d, problem.k)
+
+
+def _random(problem: SubspaceProblem, rng: np.random.Generator) -> Iterator[FloatArray]:
+    if not problem.is_large:
+        yield from random_subspaces(rng, _MANY_STARTS, problem.d, problem.k)

@@ -1,0 +1,74 @@
+"""Problems that are hard to prove: few rows a group, radii as large as the errors."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from fairspan.mixture import Mixture
+from fairspan.objectives import RobustFairObjective
+from fairspan.problem import SubspaceProblem
+from fairspan.solvers.newton import descend
+from tests import reference
+
+
+def tiny_groups(seed: int) -> tuple[SubspaceProblem, RobustFairObjective, np.random.Generator]:
+    """A strongly concave problem: 2 to 6 groups of few rows, radii comparable to the errors."""
+    rng = np.random.default_rng(seed)
+    n_groups, d = int(rng.integers(2, 7)), int(rng.integers(4, 9))
+    k = int(rng.integers(1, d))
+    sizes = rng.integers(2, 7, n_groups)
+    spread = rng.standard_normal((d, d)) * np.exp(rng.normal(0, 0.7, d))
+    X = rng.standard_normal((sizes.sum(), d)) @ spread
+    moments, shares = reference.group_second_moments(X, np.repeat(np.arange(n_groups), sizes))
+    pca = np.linalg.eigh(np.tensordot(shares, moments, 1))[1][:, d - k :]
+    typical = reference.group_errors(moments, pca).mean()
+    radii = typical * rng.exponential(1.0, n_groups) * rng.choice([0.1, 1.0, 3.0])
+    weight = float(rng.choice([0.1, 0.5, 2.0]))
+    return SubspaceProblem(moments, shares, k), RobustFairObjective(shares, weight, radii), rng
+
+
+def shared_eigenvectors(seed: int) -> tuple[SubspaceProblem, RobustFairObjective, np.ndarray]:
+    """Diagonal moments, and the errors of all subspaces spanned by coordinate axes."""
+    rng = np.random.default_rng(seed)
+    n_groups, d = int(rng.integers(2, 7)), int(rng.integers(3, 7))
+    k = int(rng.integers(1, d))
+    diagonals = np.round(4 * rng.exponential(1.0, (n_groups, d))) / 4 + 0.25
+    lost = [sorted(set(range(d)) - set(kept)) for kept in itertools.combinations(range(d), k)]
+    errors = np.array([diagonals[:, rest].sum(axis=1) for rest in lost])
+    shares = rng.dirichlet(np.ones(n_groups))
+    radii = rng.choice([0.0, 0.05, 1.0, 20.0]) * rng.exponential(1.0, n_groups)
+    objective = RobustFairObjective(shares, float(rng.choice([0.2, 1.0, 5.0])), radii)
+    return SubspaceProblem(np.array([np.diag(x) for x in diagonals]), shares, k), objective, errors
+
+
+def value(problem: SubspaceProblem, objective: RobustFairObjective, subspace: np.ndarray) -> float:
+    """The objective of a subspace, by code that the package does not share."""
+    errors = reference.group_errors(problem.moments, subspace)
+    o = objective
+    return reference.objective(errors, o.shares, o.fairness_weight, o.radii)
+
+
+def attained(problem, objective, rng, n_starts: int = 25) -> list[tuple[float, np.ndarray]]:
+    """Values and subspaces of random starts and of where descents from them end, best first."""
+    subspaces = []
+    for _ in range(n_starts):
+        start = reference.random_subspace(rng, problem.d, problem.k)
+        subspaces += [start, descend(problem, objective, start, max_iter=20).subspace]
+    return sorted(((value(problem, objective, V), V) for V in subspaces), key=lambda x: x[0])
+
+
+def random_mixture(rng, objective) -> Mixture:
+    """Random weights on all pairs of groups, most of them small."""
+    pairs = list(itertools.permutations(range(objective.n_groups), 2))
+    return Mixture.of_pairs(objective, pairs, rng.dirichlet(np.full(len(pairs), 0.3)))
+
+
+def rounding(problem: SubspaceProblem, objective: RobustFairObjective, V: np.ndarray) -> float:
+    """How well the value of a subspace is known: rounding of an error shows by its root."""
+    m = reference.group_errors(problem.moments, V)
+    unit = 16 * problem.d * 2**-53 * problem.traces
+    roots = np.sqrt(m + unit) - np.sqrt(np.maximum(m - unit, 0.0))
+    change = unit + 2 * np.sqrt(objective.radii) * roots
+    return float((1 + 2 * objective.fairness_weight) * change.sum())

@@ -1,0 +1,162 @@
+"""Boxes, relaxations and branches: what they cut off is worse, and what they leave open is said."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from fairspan import RobustFairPCA
+from fairspan.certificate.box import Box, root_box, tighten
+from fairspan.certificate.branch import Prover
+from fairspan.certificate.relaxation import relax
+from fairspan.objectives import RobustFairObjective
+from fairspan.problem import SubspaceProblem
+from fairspan.solvers.certified_newton import solve_newton
+from fairspan.solvers.newton import descend
+from tests import reference
+from tests.certificate.problems import (
+    attained,
+    random_mixture,
+    rounding,
+    shared_eigenvectors,
+    tiny_groups,
+    value,
+)
+
+
+def inside(box, errors, slack):
+    return (errors >= box.lower - slack).all() and (errors <= box.upper + slack).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_root_box_holds_the_errors_of_every_subspace_and_touches_them(seed):
+    problem, _, rng = tiny_groups(seed)
+    box = root_box(problem)
+    for _ in range(200):
+        V = reference.random_subspace(rng, problem.d, problem.k)
+        assert inside(box, reference.group_errors(problem.moments, V), 1e-13 * problem.traces)
+    for b, moment in enumerate(problem.moments):
+        eigenvalues = np.linalg.eigvalsh(moment)
+        least, most = eigenvalues[: -problem.k].sum(), eigenvalues[problem.k :].sum()
+        near = 1e-12 * problem.traces[b]
+        assert box.lower[b] == pytest.approx(least, abs=near)
+        assert box.upper[b] == pytest.approx(most, abs=near)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_tightening_never_cuts_off_a_better_subspace_and_does_cut(seed):
+    problem, objective, rng = tiny_groups(seed)
+    root, known = root_box(problem), attained(problem, objective, rng, 10)
+    stationary = descend(problem, objective, known[0][1]).mixture
+    for mixture in (stationary, random_mixture(rng, objective)):
+        for place in (1, len(known) // 2, len(known) - 1):
+            best = known[place][0]
+            box = tighten(problem, mixture, root, best)
+            assert (box.lower >= root.lower).all()
+            assert (box.upper <= root.upper).all()
+            for worth, V in known:
+                if worth < best - 1e-11 * best - rounding(problem, objective, V):
+                    errors = reference.group_errors(problem.moments, V)
+                    assert inside(box, errors, 1e-12 * problem.traces)
+    # No subspace is better than nothing at all: all of the box goes, or most of it.
+    gone = tighten(problem, stationary, root, 0.0)
+    assert gone.is_empty or (gone.upper - gone.lower < root.upper - root.lower).all()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_relaxation_on_a_box_bounds_every_subspace_in_it(seed):
+    problem, objective, rng = tiny_groups(seed)
+    known = attained(problem, objective, rng, 10)
+    root = root_box(problem)
+    for _ in range(3):
+        centre = reference.group_errors(problem.moments, known[int(rng.integers(len(known)))][1])
+        width = rng.choice([0.05, 0.5]) * (root.upper - root.lower)
+        box = Box(np.maximum(root.lower, centre - width), np.minimum(root.upper, centre + width))
+        points = [centre]
+        found = relax(problem, objective, box, points=points, enough=np.inf, tol=1e-9, max_iter=25)
+        assert np.isfinite(found.bound)
+        for worth, V in known:
+            if inside(box, reference.group_errors(problem.moments, V), 0.0):
+                slack = 1e-10 * worth + rounding(problem, objective, V)
+                assert found.bound <= worth + slack
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("tol", [1e-8, 0.1])
+def test_a_prover_that_starts_at_a_poor_point_still_proves_only_what_is_true(seed, tol):
+    problem, objective, errors = shared_eigenvectors(seed)
+    o = objective
+    lowest = min(reference.objective(m, o.shares, o.fairness_weight, o.radii) for m in errors)
+    rng = np.random.default_rng(seed)
+    start = reference.random_subspace(rng, problem.d, problem.k)
+    for max_iter in (1, 100):
+        at = descend(problem, objective, start, max_iter=max_iter)
+        deadline = time.monotonic() + 0.1
+        prover = Prover(problem, o, at.errors, at.value, at.mixture, tol, deadline, max_nodes=8)
+        lowest = min(lowest, value(problem, o, at.subspace))
+        assert prover.quick() <= lowest * (1 + 1e-11)
+        assert prover.thorough() <= lowest * (1 + 1e-11)
+
+
+def three_circles(radius=0.0):
+    """Three groups in the plane whose ellipses point 60 degrees apart.
+
+    Their errors under a line at angle t are 1 - r cos(2 (t - t_b)): never all equal, while the
+    mean of all lines, which is no line, makes them so. The relaxation cannot know better.
+    """
+    turns = np.radians([0.0, 60.0, 120.0])
+    axes = [np.array([[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]]) for t in turns]
+    moments = np.array([Q @ np.diag([1.6, 0.4]) @ Q.T for Q in axes])
+    shares = np.full(3, 1 / 3)
+    objective = RobustFairObjective(shares, 2.0, np.full(3, radius))
+    return SubspaceProblem(moments, shares, 1), objective
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.05, 1.0])
+def test_a_gap_that_no_relaxation_can_close_is_reported_as_it_is(radius):
+    problem, objective = three_circles(radius)
+    result = solve_newton(problem, objective, max_time=2.0)
+    angles = np.linspace(0, np.pi, 20001)
+    lines = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    errors = 2.0 - np.einsum("ni,bij,nj->nb", lines, problem.moments, lines)
+    scanned = min(
+        reference.objective(m, objective.shares, 2.0, objective.radii) for m in errors[::10]
+    )
+    assert result.objective == pytest.approx(scanned, rel=1e-6)
+    assert result.status == "feasible"
+    # At the mean of all lines every error is 1, and so is every piece without a radius.
+    relaxed = reference.objective(np.ones(3), objective.shares, 2.0, objective.radii)
+    assert result.lower_bound <= relaxed * (1 + 1e-9)
+    assert result.optimality_gap >= 0.999 * (1 - relaxed / scanned) > 1e-8
+
+
+def test_the_estimator_warns_once_and_states_the_gap():
+    problem, _ = three_circles()
+    halves = np.linalg.cholesky(problem.moments)  # Rows ± sqrt(2) L e_i have the moment L L'.
+    X = np.concatenate([np.tile(np.vstack([L.T, -L.T]) * np.sqrt(2), (5, 1)) for L in halves])
+    groups = np.repeat(["a", "b", "c"], 20)
+    model = RobustFairPCA(1, fairness_weight=2.0, radius=0.0)
+    with pytest.warns(ConvergenceWarning, match="relative gap of") as caught:
+        model.fit(X, sensitive_features=groups)
+    assert len(caught) == 1
+    stated = float(re.search(r"relative gap of ([\d.e+-]+)", str(caught[0].message)).group(1)[:-1])
+    assert stated == pytest.approx(model.optimality_gap_, rel=0.1)
+    assert stated > model.tol
+    assert model.result_.status == "feasible"
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("max_time", [1e-9, 1e-3, 0.05])
+def test_when_time_is_up_a_bound_is_given_that_is_true_and_no_worse_than_pcas(seed, max_time):
+    problem, objective, rng = tiny_groups(seed)
+    result = solve_newton(problem, objective, max_time=max_time)
+    assert np.isfinite(result.optimality_gap)
+    V = reference.random_subspace(rng, problem.d, problem.k)
+    assert result.lower_bound <= value(problem, objective, V)
+    pooled = np.linalg.eigvalsh(np.tensordot(problem.shares, problem.moments, 1))
+    assert result.lower_bound >= pooled[: -problem.k].sum() - 1e-12 * problem.scale
+    assert (result.status == "optimal") == (result.optimality_gap <= 1e-8)
