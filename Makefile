@@ -8,8 +8,9 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.demo
 	$(BIN)/python -m fairspan.demo
 
+# One BLAS thread for each of the workers: more only wait for one another.
 test: lint
-	$(BIN)/python -m pytest
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check src tests benchmarks

@@ -34,7 +34,7 @@ class Support(NamedTuple):
     sigma: float
 
 
-LARGE = 256
+LARGE = 200
 """From this many features on, eigen-solves are worth avoiding."""
 
 
@@ -174,7 +174,8 @@ class SubspaceProblem:
 
     def _solve(self, weights: FloatArray) -> TopSpace:
         self.n_eigensolves += 1
-        found = top_space(self.combination(weights), self.k, self._warm)
+        wider = 3 if self.is_large else 0
+        found = top_space(self.combination(weights), self.k, self._warm, wider=wider)
         self._warm = found.vectors
         if self._reduced is not None:
             self._reduced.learn(weights, found.wide, found.beyond)

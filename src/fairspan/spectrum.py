@@ -53,7 +53,9 @@ class TopSpace(NamedTuple):
     beyond: float
 
 
-def top_space(matrix: FloatArray, k: int, start: FloatArray | None = None) -> TopSpace:
+def top_space(
+    matrix: FloatArray, k: int, start: FloatArray | None = None, *, wider: int = 0
+) -> TopSpace:
     """Find the k leading eigenvectors of a symmetric matrix.
 
     Parameters
@@ -64,6 +66,8 @@ def top_space(matrix: FloatArray, k: int, start: FloatArray | None = None) -> To
         From 1 to d.
     start : ndarray of shape (d, any), optional
         Vectors near the answer.
+    wider : int
+        How many vectors more the wide space may have, in search of a larger eigengap.
 
     Returns
     -------
@@ -72,28 +76,36 @@ def top_space(matrix: FloatArray, k: int, start: FloatArray | None = None) -> To
     """
     d = len(matrix)
     if d >= _DENSE and 8 * k <= d:
-        found = _iterative(matrix, k, start)
+        found = _iterative(matrix, k, start, max(wider, _WIDER))
         if found is not None:
             return found
-    some = min(k + 1, d)
+    some = min(k + wider + 1, d)
     values, vectors, _, _, info = dsyevr(matrix, range="I", il=d - some + 1, iu=d, lower=1)
     if info != 0:
         raise LinAlgError(f"LAPACK found no eigenvalues of a {d} x {d} matrix (info={info}).")
     values, vectors = values[some - 1 :: -1] if some < d else values[::-1], vectors[:, ::-1]
     slack = 4 * d * UNIT * float(np.linalg.norm(matrix))
-    rest = float(values[k]) + slack if k < d else -np.inf
-    top, bound = vectors[:, :k], float(values[:k].sum()) + slack
-    return TopSpace(top, values[:k], bound, rest, top, rest)
+    bound = float(values[:k].sum()) + slack
+    if k == d:
+        return TopSpace(vectors, values, bound, -np.inf, vectors, -np.inf)
+    wide = _widest_gap(values, k)
+    rest, beyond = float(values[k]) + slack, float(values[wide]) + slack
+    return TopSpace(vectors[:, :k], values[:k], bound, rest, vectors[:, :wide], beyond)
 
 
-def _iterative(matrix: FloatArray, k: int, start: FloatArray | None) -> TopSpace | None:
+def _widest_gap(values: FloatArray, k: int) -> int:
+    """The size of a leading space of at least k dimensions, up to the largest gap that is known."""
+    return k + int(np.argmax(values[k - 1 : -1] - values[k:]))
+
+
+def _iterative(matrix: FloatArray, k: int, start: FloatArray | None, wider: int) -> TopSpace | None:
     """Lanczos with proof; None when it does not converge or its answer is not proved."""
     d = len(matrix)
     v0 = start.sum(axis=1) if start is not None else np.ones(d)
     # ARPACK's tolerance has an absolute floor: it must see a matrix of about unit size.
     size = float(np.linalg.norm(matrix)) or 1.0
     operator = aslinearoperator(matrix) * (1 / size)
-    some = k + _WIDER + 1
+    some = k + wider + 1
     try:
         # The bound is quadratic in the residual: ten digits of it give all of the sum's.
         values, vectors = eigsh(operator, k=some, which="LA", v0=v0, tol=1e-10, maxiter=_RESTARTS)
@@ -102,7 +114,7 @@ def _iterative(matrix: FloatArray, k: int, start: FloatArray | None) -> TopSpace
     order = np.argsort(values)[::-1]
     values, vectors = size * values[order], vectors[:, order]
     # The proof needs a gap behind the space it is about: of a few, the largest.
-    wide = k + int(np.argmax(values[k - 1 : some - 1] - values[k:some]))
+    wide = _widest_gap(values, k)
     space = np.linalg.qr(vectors[:, :wide])[0]
     image = matrix @ space
     ritz = np.einsum("ij,ij->j", space, image)
@@ -125,10 +137,9 @@ def _prove(
     Gives δ and s with what rounding may hide, or None for s where nothing is proved.
     """
     d, width = space.shape
-    lowest = float(ritz.min())
-    if not lowest > following:
+    s = following + 0.25 * (float(ritz.min()) - following)
+    if not s > following:
         return 0.0, None
-    s = following + 0.25 * (lowest - following)
     residual = float(np.linalg.norm(image - space * ritz))
     rounding = 8 * width * UNIT * float(np.linalg.norm(matrix))
     δ = 2 * residual**2 / (s - following) + rounding
