@@ -89,7 +89,7 @@ def scatter_by_group(
                 _mirror(scatter)
     counts = np.bincount(codes, minlength=n_groups)
     if sample_weight is None:
-        weights = squares = counts.astype(np.float64)
+        weights, squares = counts.astype(np.float64), counts.astype(np.float64)
     else:
         weights = np.bincount(codes, sample_weight, n_groups).astype(np.float64)
         squares = np.bincount(codes, sample_weight**2, n_groups).astype(np.float64)

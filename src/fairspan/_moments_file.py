@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import secrets
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,16 +31,13 @@ def save(path: str | os.PathLike[str], moments: GroupMoments) -> None:
         "feature_names": moments.feature_names,
     }
     arrays = {name: getattr(moments, name) for name in _ARRAYS}
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             np.savez(file, header=np.array(json.dumps(header)), **arrays)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, target)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -34,8 +33,8 @@ def certify(
     Parameters
     ----------
     components : array-like of shape (n_components, n_features)
-        Orthonormal rows, in the units of the moments (use ``moments.scaled(scale)`` for
-        components of standardised data).
+        Orthonormal rows, in the units of the moments: for an estimator fitted with
+        ``standardize=True`` pass ``estimator.moments_.scaled(estimator.scale_)``.
     moments : GroupMoments
         Moments of the data.
     fairness_weight : float
@@ -64,11 +63,17 @@ def certify(
     >>> bool(0 < result.optimality_gap < 0.01)  # near PCA, but not quite
     True
     """
+    if not isinstance(moments, GroupMoments):
+        raise TypeError(
+            f"moments is a {type(moments).__name__}; make a GroupMoments from data with "
+            "GroupMoments.from_arrays(X, sensitive_features)."
+        )
     rows = _orthonormal(components, moments.n_features)
     weight = check_number("fairness_weight", fairness_weight)
     problem = SubspaceProblem(moments.second_moments, moments.shares, len(rows))
     objective = RobustFairObjective(moments.shares, weight, radii_of(radius, moments))
-    errors = problem.errors(rows.T)
+    # Rounding left in the rows would show in their errors.
+    errors = problem.errors(np.linalg.qr(rows.T)[0])
     value = objective.value(errors)
     best = solve(problem, objective, SolverOptions(tol=min(tol, 1e-8), max_time=max_time))
     judged = replace(
@@ -83,6 +88,7 @@ def certify(
 
 
 def _orthonormal(components: Any, n_features: int) -> FloatArray:
+    single = getattr(components, "dtype", None) == np.float32
     rows = np.asarray(check_array(components, dtype=np.float64, input_name="components"))
     if rows.shape[1] != n_features or len(rows) > n_features:
         raise ValueError(
@@ -90,7 +96,7 @@ def _orthonormal(components: Any, n_features: int) -> FloatArray:
             f"n_features={n_features} features and at most as many rows."
         )
     off = float(np.abs(rows @ rows.T - np.eye(len(rows))).max())
-    if not off <= 1e-8 or math.isnan(off):
+    if not off <= (1e-5 if single else 1e-8):
         raise ValueError(
             f"The rows of components are not orthonormal (off by {off:.2g}); pass the rows of "
             "numpy.linalg.qr(components.T)[0].T, which span the same subspace."

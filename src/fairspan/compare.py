@@ -68,9 +68,16 @@ def compare(
         X = np.asarray(X, dtype=np.float64) / scale
     training = GroupMoments.from_arrays(X, sensitive_features)
     samples = {"train": training}
+    if (X_test is None) != (sensitive_features_test is None):
+        raise ValueError("X_test and sensitive_features_test must be given together.")
     if X_test is not None:
         X_test = np.asarray(X_test, dtype=np.float64) / (1.0 if scale is None else scale)
         samples["test"] = GroupMoments.from_arrays(X_test, sensitive_features_test)
+        unseen = [a for a in samples["test"].labels if a not in training.labels]
+        if unseen:
+            raise ValueError(
+                f"sensitive_features_test has groups that are not in the training data: {unseen}."
+            )
     rows: list[dict[str, Any]] = []
     k = 0
     for name, method in _named(methods).items():
@@ -88,6 +95,8 @@ def compare(
 
 
 def _named(methods: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
+    if hasattr(methods, "fit"):
+        raise TypeError("methods must be a list or a mapping of estimators, not a single one.")
     if isinstance(methods, Mapping):
         return dict(methods)
     named: dict[str, Any] = {}

@@ -270,7 +270,7 @@ def _problem(moments: GroupMoments, n_components: int, standardize: bool) -> Sub
     check_size(moments)
     if check_flag("standardize", standardize):
         moments = moments.scaled(pooled_scale(moments))
-    small = moments.in_basis() if k < moments.rank_bound else moments.dense()
+    small = moments.with_room(k).in_basis()
     return SubspaceProblem(small.second_moments, moments.shares, k)
 
 

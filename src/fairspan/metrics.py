@@ -329,6 +329,11 @@ class _Case:
 
     @classmethod
     def of(cls, model: Any, X: Any, sensitive_features: Any, options: Options) -> _Case:
+        unknown = sorted(set(options) - set(Options.__annotations__))
+        if unknown:
+            raise TypeError(
+                f"Unknown options {unknown}; allowed are {sorted(Options.__annotations__)}."
+            )
         centring = options.get("centring", "global")
         weight = options.get("sample_weight")
         if isinstance(X, GroupMoments):
@@ -359,6 +364,11 @@ class _Case:
             return replace(self.projection, components=pooled.vectors.T).errors(self.second)
         errors = []
         for label, second in zip(self.moments.labels, self.second, strict=True):
+            if label not in source.labels:
+                raise ValueError(
+                    f"Group {label!r} is not in the training data, whose groups are "
+                    f"{list(source.labels)[:5]}; pass sensitive_features with the same labels."
+                )
             best = top_space(fitted[source.labels.index(label)], k).vectors.T
             errors.append(replace(self.projection, components=best).errors(second[None])[0])
         return np.array(errors)

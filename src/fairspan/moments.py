@@ -183,11 +183,6 @@ class GroupMoments:
         return len(self.shift)
 
     @property
-    def rank_bound(self) -> int:
-        """Dimension of a space that is known to hold all rows around the shift."""
-        return self.n_features if self.basis is None else len(self.basis)
-
-    @property
     def total_weight(self) -> float:
         """Sum of all sample weights; the number of rows, when there are none."""
         return float(self.weights.sum())
@@ -244,6 +239,11 @@ class GroupMoments:
         GroupMoments
             Moments in the new units.
         """
+        scale = np.asarray(scale, dtype=np.float64)
+        if scale.shape != self.shift.shape or not (scale > 0).all():
+            raise ValueError(
+                f"scale must hold a positive number for each of the {self.n_features} features."
+            )
         shift, offsets = self.shift / scale, self.offsets / scale
         if self.basis is None:
             scatters = self.scatters / np.outer(scale, scale)
@@ -264,6 +264,34 @@ class GroupMoments:
             return self
         scatters = self.basis.T @ self.scatters @ self.basis
         return replace(self, scatters=0.5 * (scatters + scatters.transpose(0, 2, 1)), basis=None)
+
+    def with_room(self, n_components: int) -> GroupMoments:
+        """Give a basis that holds a best subspace of any objective of the group errors.
+
+        Where the error of a group counts negatively, components may be better spent on directions
+        without data; as many of these as there are components are enough.
+
+        Parameters
+        ----------
+        n_components : int
+            Dimension of the subspace.
+
+        Returns
+        -------
+        GroupMoments
+            The same moments with a wider basis; without a basis, where it would be all of space.
+        """
+        if self.basis is None:
+            return self
+        rank, d = self.basis.shape
+        if rank + n_components >= d:
+            return self.dense()
+        columns = np.random.default_rng(0).standard_normal((d, n_components))
+        for _ in range(2):
+            columns -= self.basis.T @ (self.basis @ columns)
+            columns = np.linalg.qr(columns)[0]
+        scatters = np.pad(self.scatters, ((0, 0), (0, n_components), (0, n_components)))
+        return replace(self, scatters=scatters, basis=np.vstack([self.basis, columns.T]))
 
     def in_basis(self) -> GroupMoments:
         """Give the moments of the rows' coordinates in the basis.

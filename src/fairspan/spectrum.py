@@ -118,6 +118,8 @@ def _iterative(matrix: FloatArray, k: int, start: FloatArray | None, wider: int)
     space = np.linalg.qr(vectors[:, :wide])[0]
     image = matrix @ space
     ritz = np.einsum("ij,ij->j", space, image)
+    order = np.argsort(-ritz, kind="stable")
+    space, image, ritz = space[:, order], image[:, order], ritz[order]
     excess, beyond = _prove(matrix, space, image, ritz, float(values[wide]))
     if beyond is None:
         return None

@@ -43,6 +43,17 @@ def shared_eigenvectors(seed: int) -> tuple[SubspaceProblem, RobustFairObjective
     return SubspaceProblem(np.array([np.diag(x) for x in diagonals]), shares, k), objective, errors
 
 
+def near_ties(seed: int) -> tuple[SubspaceProblem, RobustFairObjective, np.random.Generator]:
+    """Diagonal moments and small radii: many stationary points, a few percent apart."""
+    rng = np.random.default_rng(seed)
+    n_groups, d = int(rng.integers(3, 7)), int(rng.integers(3, 7))
+    k = int(rng.integers(1, d))
+    moments = np.array([np.diag(rng.exponential(1.0, d)) for _ in range(n_groups)])
+    shares, weight = rng.dirichlet(np.ones(n_groups)), float(rng.choice([0.5, 1.0, 2.0]))
+    objective = RobustFairObjective(shares, weight, 0.01 * rng.exponential(1.0, n_groups))
+    return SubspaceProblem(moments, shares, k), objective, rng
+
+
 def value(problem: SubspaceProblem, objective: RobustFairObjective, subspace: np.ndarray) -> float:
     """The objective of a subspace, by code that the package does not share."""
     errors = reference.group_errors(problem.moments, subspace)
@@ -55,7 +66,9 @@ def attained(problem, objective, rng, n_starts: int = 25) -> list[tuple[float, n
     subspaces = []
     for _ in range(n_starts):
         start = reference.random_subspace(rng, problem.d, problem.k)
-        subspaces += [start, descend(problem, objective, start, max_iter=20).subspace]
+        subspaces += [start, descend(problem, objective, start, max_iter=8).subspace]
+    subspaces.sort(key=lambda V: value(problem, objective, V))
+    subspaces += [descend(problem, objective, V).subspace for V in subspaces[:3]]
     return sorted(((value(problem, objective, V), V) for V in subspaces), key=lambda x: x[0])
 
 

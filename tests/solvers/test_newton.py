@@ -110,14 +110,16 @@ def test_without_weight_and_radius_it_is_pca_for_any_number_of_groups(n_groups, 
 @pytest.mark.parametrize("seed", range(6))
 def test_rotating_the_data_or_reordering_the_groups_changes_nothing_but_names(seed):
     problem, objective, rng = random_problem(seed, 4, 6, 2)
-    result = solve_newton(problem, objective)
+    result = solve_newton(problem, objective, max_time=0.3)
     Q, order = np.linalg.qr(rng.standard_normal((6, 6)))[0], rng.permutation(4)
     turned = Q @ problem.moments @ Q.T
-    rotated = solve_newton(SubspaceProblem(turned, problem.shares, 2), objective)
+    other = SubspaceProblem(turned, problem.shares, 2)
+    rotated = solve_newton(other, objective, max_time=0.3)
     shares, radii = objective.shares[order], objective.radii[order]
     renamed = solve_newton(
         SubspaceProblem(problem.moments[order], shares, 2),
         RobustFairObjective(shares, objective.fairness_weight, radii),
+        max_time=0.3,
     )
     for other, errors in (
         (rotated, result.group_errors),
@@ -171,7 +173,7 @@ def test_subgradient_descent_finds_nothing_better(seed, fairness_weight):
     problem, objective, rng = random_problem(
         seed, 3 + seed % 4, 7, 1 + seed % 4, fairness_weight=fairness_weight
     )
-    ours = solve_newton(problem, objective, max_time=1.0)
+    ours = solve_newton(problem, objective, max_time=0.3)
     theirs = solve_subgradient(problem, objective, n_init=6, max_iter=300, rng=rng)
     assert ours.objective <= theirs.objective * (1 + 1e-12)
     assert ours.lower_bound <= theirs.objective
@@ -216,7 +218,7 @@ def minimise_the_printed_objective(moments, shares, fairness_weight, radii, k, s
 
 
 @needs_paper_data
-@pytest.mark.parametrize("table", ["wine by alcohol, 4", "letter by MeanX, 4", "german by status"])
+@pytest.mark.parametrize("table", ["wine by alcohol, 4", "letter by MeanX, 4"])
 def test_minimising_the_printed_many_group_theorem_costs_half_a_percent_or_more(table):
     X, groups = next((X, groups) for name, X, groups in grouped_tables() if name == table)
     moments, shares = reference.group_second_moments(X, groups)

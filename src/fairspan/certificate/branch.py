@@ -81,8 +81,11 @@ class Prover:
                 return closed
         points = [self.errors]
         loose = self._relax(box, points)
-        if loose.bound >= self.enough or not curved:
+        if not curved:
             return min(loose.bound, self.value)
+        # What the box has lost is no better than enough, and no more is proved of it.
+        if loose.bound >= self.enough:
+            return self.enough
         closed, box = self._shrink(box, loose.mixture)
         if closed >= self.enough:
             return closed

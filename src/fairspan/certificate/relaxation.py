@@ -106,7 +106,10 @@ def relax(
     pairs: list[Pair] = [chords.best_pair(centre)]
     best, mixture, errors = -np.inf, Mixture.of_pairs(objective, pairs, np.ones(1)), centre
     for _ in range(max_iter):
-        level, weights, duals, errors = _master(chords, pairs, points, box)
+        mixed = _master(chords, pairs, points, box)
+        if mixed is None:
+            break
+        level, weights, duals, errors = mixed
         pair = chords.best_pair(errors)
         intercept, slope = chords.piece(pair)
         violated = pair not in pairs and intercept + float(slope @ errors) > level + 0.1 * tol
@@ -143,8 +146,12 @@ def _dual_bound(
 
 def _master(
     chords: _Chords, pairs: list[Pair], points: list[FloatArray], box: Box
-) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-    """Mix known points so that the largest piece is least: t >= pieces, box kept elastically."""
+) -> tuple[float, FloatArray, FloatArray, FloatArray] | None:
+    """Mix known points so that the largest piece is least: t >= pieces, box kept elastically.
+
+    Gives the value, the weights of pairs, the multipliers of the box and the mixed errors; None if
+    the linear program fails. Whatever it says is only a proposal: the bound is an eigen-solve's.
+    """
     known = np.array(points)
     n, groups = known.shape
     pieces = [chords.piece(pair) for pair in pairs]
@@ -164,8 +171,8 @@ def _master(
     total = np.concatenate([np.ones(n), np.zeros(1 + 2 * groups)])[None]
     bounds = [(0, None)] * n + [(None, None)] + [(0, None)] * (2 * groups)
     solved = linprog(costs, np.vstack(rows), limits, total, [1.0], bounds, method="highs")
-    if solved.x is None or solved.fun is None:
-        raise RuntimeError(f"The linear program of the relaxation failed: {solved.message}")
+    if solved.x is None or solved.fun is None or solved.ineqlin.marginals is None:
+        return None
     multipliers = np.maximum(-solved.ineqlin.marginals, 0.0)
     weights = multipliers[: len(pairs)]
     weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(pairs), 1 / len(pairs))

@@ -38,8 +38,8 @@ class BaseFairPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     n_components: Any
     standardize: Any
-    # Whether the method depends on distances and angles alone, so that it may be given the
-    # rows' coordinates in the space they span.
+    # Whether the method looks at group errors alone, so that it may be given the rows'
+    # coordinates in a space that holds them, with room for the components.
     _works_in_any_basis = True
 
     # Requested for whole classes, so that pipelines and searches pass the groups on as soon as
@@ -81,6 +81,7 @@ class BaseFairPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self._check_parameters()
         moments = self._moments(X, sensitive_features, sample_weight, reset=True)
         warn_of_small_groups(moments, self.n_components)
+        self._groups_given = sensitive_features is not None
         return self._fit(moments)
 
     def partial_fit(
@@ -109,12 +110,14 @@ class BaseFairPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self._check_parameters()
         seen: GroupMoments | None = getattr(self, "moments_", None)
         moments = self._moments(X, sensitive_features, sample_weight, reset=seen is None)
+        given = sensitive_features is not None
         if seen is not None:
-            if (ONE_GROUP in seen.labels) != (ONE_GROUP in moments.labels):
+            if given != self._groups_given:
                 raise ValueError(
                     "sensitive_features must be given in every call of partial_fit or in none."
                 )
             moments = seen + moments
+        self._groups_given = given
         return self._fit(moments)
 
     def fit_moments(self, moments: GroupMoments) -> Self:
@@ -136,13 +139,15 @@ class BaseFairPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 "GroupMoments.from_arrays(X, sensitive_features)."
             )
         self._check_parameters()
+        warn_of_small_groups(moments, self.n_components)
+        self._fit(moments)
+        self._groups_given = moments.labels != (ONE_GROUP,)
         self.n_features_in_ = moments.n_features
         if moments.feature_names is not None:
             self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        warn_of_small_groups(moments, self.n_components)
-        return self._fit(moments)
+        return self
 
     def transform(self, X: Any) -> npt.NDArray[Any]:
         """Project rows; the projection does not look at their groups.
@@ -275,9 +280,7 @@ class BaseFairPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         check_size(moments)
         scale = pooled_scale(moments) if check_flag("standardize", self.standardize) else None
         scaled = moments if scale is None else moments.scaled(scale)
-        # Components beyond the space the rows span need the whole space.
-        if not self._works_in_any_basis or k >= scaled.rank_bound:
-            scaled = scaled.dense()
+        scaled = scaled.with_room(k) if self._works_in_any_basis else scaled.dense()
         small = scaled.in_basis()
         problem = SubspaceProblem(small.second_moments, small.shares, k)
         result = self._solve(problem, small)

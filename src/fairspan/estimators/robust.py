@@ -183,13 +183,18 @@ class RobustFairPCA(BaseFairPCA):
             if sensitive_features is None
             else encode_groups(sensitive_features, len(X))
         )
+        if sensitive_features is None and len(self.group_labels_) > 1:
+            raise ValueError(
+                "sensitive_features is missing; the worst case differs between the groups "
+                f"{self.group_labels_[:5]}."
+            )
         unknown = [label for label in groups.labels if label not in self.group_labels_]
         if unknown:
             raise ValueError(
                 f"sensitive_features has groups that fit did not see: {unknown[:5]}; it saw "
                 f"{self.group_labels_[:5]}."
             )
-        objective = self._objective(self.moments_)
+        objective = self._fitted_objective
         coefficients = objective.coefficients(objective.active_pair(self.group_errors_))
         moved = self._centred(X)
         for code, label in enumerate(groups.labels):
@@ -226,8 +231,8 @@ class RobustFairPCA(BaseFairPCA):
                 stacklevel=4,
             )
         objective = self._objective(moments)
-        self.group_radii_ = objective.radii
         result = solve(problem, objective, self._options())
+        self._fitted_objective, self.group_radii_ = objective, objective.radii
         logger.log(
             logging.INFO if self.verbose else logging.DEBUG,
             "%s: objective %.10g, bound %.10g, gap %.2g, %d eigen-solves",

@@ -256,7 +256,7 @@ class _Walk:
             return
         if left is not None and left.angle >= self.last:
             return
-        slack = 1.5 * max(line.slack for line in (left, right) if line is not None)
+        slack = _displacement(left, right)
         rounding = self.boundary.problem.rounding
         guard = (slack + float(rounding[0]), slack + float(rounding[1]))
         reach = [face.reach if (face := self.faces.get(a)) else 0.0 for a in (0, 1)]
@@ -308,6 +308,17 @@ class _Walk:
         s = root_between(lambda share: self.pieces.ridge(curve(share)), 1e-12)
         x, y = ((1 - s) * (b - a) + s * (c - b) for a, b, c in ends)
         return normal_angle((x, y))
+
+
+def _displacement(left: Line | None, right: Line | None) -> float:
+    """How far corners of the polygon move when its lines give way by their slack."""
+    if left is not None and right is not None:
+        turn = 0.5 * (right.angle - left.angle)
+        return max(left.slack, right.slack) / max(math.cos(turn), 0.01)
+    if left is not None:
+        return left.slack / max(abs(math.cos(left.angle)), 0.01)
+    assert right is not None
+    return right.slack / max(abs(math.sin(right.angle)), 0.01)
 
 
 def _stuck(arc: Arc, line: Line) -> tuple[bool, bool]:

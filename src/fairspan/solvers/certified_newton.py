@@ -75,11 +75,12 @@ def solve_newton(
         walked = solve_boundary(problem, objective, tol=tol, max_iter=max_iter)
         if walked.objective < found.value:
             return replace(walked, n_eigensolves=problem.n_eigensolves - solves_before)
-        bound = walked.lower_bound
+        bound = max(bound, walked.lower_bound)
     elif bound < prover.enough:
-        found, bound = _look_further(found, prover, find, rng or np.random.default_rng(0))
-    if not math.isfinite(bound):
-        bound = plain_bound(problem, objective)
+        found, more = _look_further(found, prover, find, rng or np.random.default_rng(0))
+        bound = max(bound, more)
+    if relative_gap(found.value, bound, problem.scale) > tol:
+        bound = max(bound, plain_bound(problem, objective))
     bound = safe_bound(bound, found.value, problem.scale)
     gap = relative_gap(found.value, bound, problem.scale)
     return SolverResult(
@@ -91,7 +92,7 @@ def solve_newton(
         scale=problem.scale,
         solver="newton",
         n_eigensolves=problem.n_eigensolves - solves_before,
-        history=np.array([(value, bound) for value in found.history]),
+        history=np.array([(v, bound) for v in np.minimum.accumulate(found.history)]),
     )
 
 

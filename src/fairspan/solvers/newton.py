@@ -13,7 +13,7 @@ the pieces is stationary. Whether that is the global minimum is for the certific
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,7 +25,8 @@ from fairspan.solvers.local_model import LinearModel, Step, minimax_step
 
 _FLOOR = 1e-14
 """Errors are kept above this share of the largest trace, where slopes are finite."""
-_STEPS = (1.0, 0.4, 0.16, 0.064, 0.0256)
+_STEPS = (1.0, 0.4, 0.16, 0.064, 0.0256, 0.01, 1e-3)
+_CAUTIOUS_STEPS = 10
 _EIGEN_STEPS = 3
 """In so many first iterations the eigenvectors of the new mixture are tried as well."""
 
@@ -65,6 +66,13 @@ class _Local:
         """Retract a step."""
         return np.asarray(np.linalg.qr(self.V + self.outside @ tangent)[0])
 
+    def cautious(self) -> _Local:
+        """The same with the largest curvature in every direction."""
+        curvature = np.full_like(self.curvature, float(self.curvature.max()))
+        flat = self.gradients.reshape(len(self.gradients), -1)
+        plain = (flat / curvature.ravel()) @ flat.T
+        return replace(self, curvature=curvature, plain=plain, bend=np.zeros_like(self.bend))
+
     def _couple(self) -> FloatArray:
         return np.asarray(np.eye(len(self.bend)) + self.bend[:, None] * self.plain)
 
@@ -99,7 +107,7 @@ def descend(
     value = objective.value(errors)
     pairs: list[Pair] = [LinearModel.at(objective, np.maximum(errors, floor)).best_pair(0 * errors)]
     mixture = Mixture.of_pairs(objective, pairs, np.ones(1))
-    history = [value]
+    history, cautious_steps = [value], 0
     for iteration in range(max_iter):
         m = np.maximum(errors, floor)
         model = LinearModel.at(objective, m)
@@ -116,10 +124,19 @@ def descend(
             reached = objective.value(candidate.errors)
             if reached < (value if found is None else found[2]) - 1e-14 * abs(value):
                 found = candidate.subspace, candidate.errors, reached
+        if found is None and cautious_steps < _CAUTIOUS_STEPS:
+            # Where the curvature misleads, a larger one than there is leads downhill.
+            cautious_steps += 1
+            local = local.cautious()
+            step = minimax_step(model, local.inverse(), pairs)
+            found = _line_search(problem, objective, local, model, step, local.inverse(), value)
         if found is None:
             break
+        before = value
         V, errors, value = found
         history.append(value)
+        if before - value <= 1e-14 * abs(before):
+            break
     return Stationary(V, errors, value, mixture, history)
 
 
@@ -150,7 +167,7 @@ def _localise(problem: SubspaceProblem, V: FloatArray, mixture: Mixture, m: Floa
     V, outside = basis[:, :k] @ inner, basis[:, k:] @ outer
     gradients = -2 * (outside.T @ (problem.moments @ V))
     curvature = 2 * (x[None, :] - y[:, None])
-    largest = float(np.abs(curvature).max())
+    largest = float(np.abs(curvature).max()) or 1.0
     curvature = np.where(curvature > 1e-7 * largest, curvature, 1e-3 * largest)
     flat = gradients.reshape(len(gradients), -1)
     plain = (flat / curvature.ravel()) @ flat.T

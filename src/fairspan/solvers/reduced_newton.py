@@ -70,4 +70,5 @@ def descend_reduced(
         if float(slope @ (found.errors - true.errors)) <= _SETTLED * abs(found.value):
             break
         new = true.subspace
-    return Stationary(current, problem.errors(current), found.value, found.mixture, history)
+    errors = problem.errors(current)
+    return Stationary(current, errors, objective.value(errors), found.mixture, history)
