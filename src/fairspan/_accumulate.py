@@ -17,7 +17,7 @@ from scipy.linalg.blas import dsyrk
 from fairspan._types import FloatArray, IntArray
 
 _PILOT_ROWS = 2048
-_BLOCK_BYTES = 2**20
+_BLOCK_BYTES = 2**21
 _BLOCK_ROWS = 256
 _CHUNK_BYTES = 2**23
 _NEAR = 8
@@ -26,8 +26,8 @@ _WIDE = 256
 features too large to be written anew for every block."""
 
 
-Block = tuple[int, IntArray, FloatArray]
-"""A group, the numbers of some of its rows, and those rows, shifted."""
+Block = tuple[int, int, IntArray, FloatArray]
+"""A group, where counting starts, the numbers of some of its rows, and those rows, shifted."""
 
 
 class RawMoments(NamedTuple):
@@ -69,15 +69,18 @@ def scatter_by_group(
     """
     n_features = X.shape[1]
     shift = _pilot_shift(X)
+    counts = np.zeros(n_groups, dtype=np.int64)
     sums = np.zeros((n_groups, n_features))
     scatters = np.zeros((n_groups, n_features, n_features))
     with np.errstate(invalid="ignore", over="ignore"):
-        for a, rows, block in _blocks(X, codes, n_groups, shift):
+        for a, start, rows, block in _blocks(X, codes, n_groups, shift):
+            counts[a] += len(block)
             if sample_weight is None:
                 sums[a] += np.ones(len(block)) @ block
             else:
-                sums[a] += sample_weight[rows] @ block
-                block *= np.sqrt(sample_weight[rows])[:, None]
+                weight = sample_weight[start + rows]
+                sums[a] += weight @ block
+                block *= np.sqrt(weight)[:, None]
             if n_features < _WIDE:
                 scatters[a] += block.T @ block
             else:
@@ -87,7 +90,6 @@ def scatter_by_group(
         if n_features >= _WIDE:
             for scatter in scatters:
                 _mirror(scatter)
-    counts = np.bincount(codes, minlength=n_groups)
     if sample_weight is None:
         weights, squares = counts.astype(np.float64), counts.astype(np.float64)
     else:
@@ -126,13 +128,21 @@ def _blocks(
     move = _mover(shift, size, X.dtype)
     for start in range(0, n_rows, size):
         part = codes[start : start + size]
-        order = np.argsort(part, kind="stable")
-        in_order = move(X[start : start + len(part)], order)
+        members = _members(part, n_groups)
+        in_order = move(X[start : start + len(part)], np.concatenate(members))
         first = 0
-        for a, last in enumerate(np.cumsum(np.bincount(part, minlength=n_groups)).tolist()):
-            if last > first:
-                yield a, order[first:last] + start, in_order[first:last]
-            first = last
+        for a, rows in enumerate(members):
+            if len(rows):
+                yield a, start, rows, in_order[first : first + len(rows)]
+            first += len(rows)
+
+
+def _members(codes: npt.NDArray[np.integer[Any]], n_groups: int) -> list[IntArray]:
+    """Row numbers of each group; for few groups, comparing is faster than sorting."""
+    if n_groups <= 4:
+        return [np.flatnonzero(codes == a) for a in range(n_groups)]
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(codes, minlength=n_groups))[:-1])
 
 
 def _gathered_blocks(
@@ -141,13 +151,10 @@ def _gathered_blocks(
     n_features = X.shape[1]
     size = min(max(_BLOCK_BYTES // (8 * n_features), _BLOCK_ROWS), len(X))
     move = _mover(shift, size, X.dtype)
-    order = np.argsort(codes, kind="stable")
-    first = 0
-    for a, last in enumerate(np.cumsum(np.bincount(codes, minlength=n_groups)).tolist()):
-        for start in range(first, last, size):
-            rows = order[start : min(start + size, last)]
-            yield a, rows, move(X, rows)
-        first = last
+    for a, members in enumerate(_members(codes, n_groups)):
+        for first in range(0, len(members), size):
+            rows = members[first : first + size]
+            yield a, 0, rows, move(X, rows)
 
 
 def _mover(

@@ -203,7 +203,8 @@ class _Search:
     def _take_limit(self) -> None:
         """Only leading eigenspaces of S are fair; where its eigenvalues tie, PCA decides.
 
-        Their least total error is the limit of the dual function for infinite weights.
+        Their least total error is the limit of the dual function for infinite weights. Within
+        rounding of this case the bound is good to about the square root of rounding only.
         """
         problem, k = self.problem, self.problem.k
         problem.n_eigensolves += 1

@@ -72,7 +72,8 @@ def safe_bound(bound: float, objective: float, scale: float) -> float:
     float
         The bound, at most the objective.
     """
-    if bound > objective + 1e-7 * max(abs(objective), SMALLEST_SCALE * scale):
+    # Errors within rounding of 0 count as 0; with a radius, that shows by its square root.
+    if bound > objective + 1e-3 * max(abs(objective), SMALLEST_SCALE * scale):
         raise RuntimeError(
             f"A lower bound ({bound!r}) exceeds a value that is attained ({objective!r}). This is "
             "a defect of fairspan: please report it, with the data's moments if you can share them."
