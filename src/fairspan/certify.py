@@ -26,7 +26,7 @@ def certify(
     fairness_weight: float,
     radius: float | Mapping[Any, float],
     tol: float = 1e-8,
-    max_time: float = 10.0,
+    max_time: float = 5.0,
 ) -> SolverResult:
     """Prove how far a projection is from the best one, whoever found it.
 
@@ -43,7 +43,7 @@ def certify(
         Size of the ambiguity set, as in RobustFairPCA.
     tol : float, default=1e-8
         The relative gap up to which the projection counts as optimal.
-    max_time : float, default=10.0
+    max_time : float, default=5.0
         Seconds after which the bound proved so far is returned.
 
     Returns

@@ -61,7 +61,7 @@ class RobustFairPCA(BaseFairPCA):
     max_iter : int, default=1000
         Most eigen-solves ("boundary"), Newton iterations of each start ("newton"), or steps of
         each restart ("subgradient").
-    max_time : float, default=10.0
+    max_time : float, default=5.0
         Seconds after which "newton" gives up proving and returns the gap proved so far. With many
         groups a few problems cannot be proved to ``tol``; most take milliseconds.
     n_init : int, default=20
@@ -138,7 +138,7 @@ class RobustFairPCA(BaseFairPCA):
         solver: str = "auto",
         tol: float = 1e-8,
         max_iter: int = 1000,
-        max_time: float = 10.0,
+        max_time: float = 5.0,
         n_init: int = 20,
         retraction: str = "qr",
         random_state: Any = None,

@@ -25,7 +25,7 @@ class SolverOptions:
     solver: str = "auto"
     tol: float = 1e-8
     max_iter: int = 1000
-    max_time: float = 10.0
+    max_time: float = 5.0
     n_init: int = 20
     retraction: Any = "qr"
     rng: np.random.Generator | None = None
