@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test lint bench clean
 
 demo: $(VENV)/.demo
-	$(BIN)/python -m fairspan.demo
+	$(BIN)/python -m fairspan demo
 
 # One BLAS thread for each of the workers: more only wait for one another.
 test: lint

@@ -1,4 +1,4 @@
-"""The main job on two tables that come with scikit-learn: ``python -m fairspan.demo``.
+"""The main job on two tables that come with scikit-learn: ``fairspan demo``.
 
 For each table it shows how plain PCA serves the groups, how RobustFairPCA does, what that costs in
 total error, and what is proved about it; and it draws the same in a picture.
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
+from fairspan.cli import console
 from fairspan.estimators.robust import RobustFairPCA
 
 _COMPONENTS, _WEIGHT, _RADIUS = 3, 1.0, 0.1
@@ -67,18 +68,8 @@ def table(example: Example, plain: RobustFairPCA, fair: RobustFairPCA) -> str:
         ]
         for name, model in (("PCA", plain), ("RobustFairPCA", fair))
     ]
-    widths = [max(len(row[j]) for row in [header, *rows]) for j in range(len(header))]
-    lines = [
-        "  ".join(
-            f"{cell:>{width}}" if j else f"{cell:<{width}}"
-            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in [header, *rows]
-    ]
     title = f"{example.title}: {len(example.X)} {example.unit}, {example.X.shape[1]} features"
-    return "\n".join(
-        [f"{title}, {_COMPONENTS} components", "", lines[0], "-" * len(lines[0]), *lines[1:]]
-    )
+    return f"{title}, {_COMPONENTS} components\n\n{console.table(header, rows)}"
 
 
 def sentence(plain: RobustFairPCA, fair: RobustFairPCA) -> str:
@@ -125,17 +116,16 @@ def draw(results: list[tuple[Example, RobustFairPCA, RobustFairPCA]], path: Path
     figure.savefig(path, dpi=150)
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run the demo from a terminal."""
-    parser = argparse.ArgumentParser(prog="fairspan.demo", description=__doc__)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the demo can be told."""
     parser.add_argument("--picture", type=Path, default=Path("fairspan-demo.png"))
-    options = parser.parse_args(arguments)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the tables and draw the picture."""
     results = [(example, *fit_both(example)) for example in examples()]
     for example, plain, fair in results:
         print(table(example, plain, fair), sentence(plain, fair), sep="\n\n", end="\n\n\n")
     draw(results, options.picture)
     print(f"The same as a picture: {options.picture}")
-
-
-if __name__ == "__main__":
-    main()
+    return 0

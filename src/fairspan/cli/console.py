@@ -1,0 +1,95 @@
+"""What the terminal shows: tables, and progress with the time left."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self, TextIO
+
+_WIDTH = 30
+_EVERY = 0.1
+_EVERY_LINE = 10.0
+"""Seconds between two drawings of the bar, and between two lines where there is no terminal."""
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Set text in columns, the first to the left and the others to the right."""
+    widths = [max(len(row[j]) for row in [header, *rows]) for j in range(len(header))]
+    lines = [
+        "  ".join(
+            f"{cell:>{width}}" if j else f"{cell:<{width}}"
+            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in [header, *rows]
+    ]
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+
+
+class Progress:
+    """A bar with the time left on a terminal, a line now and then elsewhere.
+
+    Parameters
+    ----------
+    total : int
+        Steps in all.
+    label : str
+        What the steps are.
+    done : int
+        Steps that earlier runs have done; they do not count for the time left.
+    stream : file, optional
+        Where to write; standard error by default.
+    """
+
+    def __init__(self, total: int, label: str, *, done: int = 0, stream: TextIO | None = None):
+        self.total, self.label, self.done = total, label, done
+        self.stream = sys.stderr if stream is None else stream
+        self._terminal = self.stream.isatty()
+        self._before, self._start, self._shown = done, time.monotonic(), float("-inf")
+
+    def __enter__(self) -> Self:
+        self._show()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._show(last=True)
+
+    def step(self, n: int = 1) -> None:
+        """Count n steps as done."""
+        self.done += n
+        self._show()
+
+    def _show(self, *, last: bool = False) -> None:
+        now = time.monotonic()
+        if not last and now - self._shown < (_EVERY if self._terminal else _EVERY_LINE):
+            return
+        self._shown = now
+        share = self.done / max(self.total, 1)
+        text = f"{self.label}: {self.done}/{self.total}, {self._time(now)}"
+        if self._terminal:
+            filled = round(_WIDTH * share)
+            bar = "#" * filled + "." * (_WIDTH - filled)
+            self.stream.write(f"\r\x1b[K[{bar}] {text}" + ("\n" if last else ""))
+        else:
+            self.stream.write(text + "\n")
+        self.stream.flush()
+
+    def _time(self, now: float) -> str:
+        passed, done = now - self._start, self.done - self._before
+        if self.done >= self.total:
+            return f"{_clock(passed)} taken"
+        if done == 0:
+            return "time left unknown"
+        return f"{_clock(passed * (self.total - self.done) / done)} left"
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
