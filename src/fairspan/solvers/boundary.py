@@ -305,7 +305,7 @@ class _Walk:
 
         if self.pieces.ridge(left.point) * self.pieces.ridge(right.point) >= 0:
             return math.nan
-        s = root_between(lambda share: self.pieces.ridge(curve(share)), 1e-12)
+        s = root_between(lambda share: self.pieces.ridge(curve(share)), accuracy=1e-12)
         x, y = ((1 - s) * (b - a) + s * (c - b) for a, b, c in ends)
         return normal_angle((x, y))
 

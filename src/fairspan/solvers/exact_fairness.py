@@ -31,7 +31,6 @@ from fairspan.solvers.penalty import (
     LARGEST_DIFFERENCE,
     LEAST_DIFFERENCE,
     attainable_differences,
-    find_root,
     least_weight,
     line_at,
     pca_line,
@@ -41,6 +40,7 @@ from fairspan.solvers.penalty import (
 )
 from fairspan.solvers.polygon import Point, corner, normal_angle
 from fairspan.solvers.result import SolverResult, relative_gap
+from fairspan.solvers.roots import root_between
 from fairspan.spectrum import top_space
 
 _FURTHER = 1e-3
@@ -257,7 +257,7 @@ class _Search:
             self._offer(self.far.subspace)
             return
         path = Geodesic(self.problem, self.far.subspace, self.near.subspace)
-        self._offer(path.subspace(find_root(lambda s: self._excess(path.errors(s)), 0.0, 1.0)))
+        self._offer(path.subspace(root_between(lambda s: self._excess(path.errors(s)))))
 
     def _proposal(self, slow: int) -> float | None:
         """The next angle: that of a curve's root, and where this is slow the chord's or a half."""
@@ -275,8 +275,6 @@ class _Search:
         a, c = left.point, right.point
         b = corner(a, left.angle, c, right.angle)
         first, middle, last = self._excess(a), self._excess(b), self._excess(c)
-        s = find_root(
-            lambda s: (1 - s) ** 2 * first + 2 * s * (1 - s) * middle + s**2 * last, 0.0, 1.0
-        )
+        s = root_between(lambda s: (1 - s) ** 2 * first + 2 * s * (1 - s) * middle + s**2 * last)
         x, y = ((1 - s) * (q - p) + s * (r - q) for p, q, r in zip(a, b, c, strict=True))
         return normal_angle((x, y))

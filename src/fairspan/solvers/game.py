@@ -22,17 +22,15 @@ import numpy.typing as npt
 from scipy.optimize import linprog
 
 from fairspan._types import FloatArray
-from fairspan.problem import SubspaceProblem
 from fairspan.solvers.minimax import LossGame, Reply
 from fairspan.solvers.result import relative_gap
+from fairspan.solvers.tangent import expand
 
 _STEPS = (1.0, 0.4, 0.16, 0.064)
 _NEWTON_STEPS = 60
 _SHARP = 0.3
 """The relaxed problem is solved to this share of the tolerance, to leave room for rounding."""
 _NOISE = (0.02, 0.05, 0.1, 0.1, 0.2, 0.2, 0.5, 0.5)
-_FLAT = 1e-7
-"""Eigengaps below this share of the largest are closed."""
 
 
 class Relaxed(NamedTuple):
@@ -156,7 +154,7 @@ def _descend(game: LossGame, V: FloatArray, weights: FloatArray, tol: float) -> 
     for _ in range(_NEWTON_STEPS):
         if game.gap <= 0.5 * tol:
             break
-        tangents, curvature, complement, V = _expand(game.problem, V, weights)
+        V, complement, tangents, curvature = expand(game.problem, V, weights)
         Q = np.einsum("ali,bli->ab", tangents, tangents / curvature)
         weights = simplex_quadratic(losses, Q)
         reply = game.reply(weights)
@@ -169,23 +167,6 @@ def _descend(game: LossGame, V: FloatArray, weights: FloatArray, tol: float) -> 
             break
         V, losses = best, found
     return met
-
-
-def _expand(
-    problem: SubspaceProblem, V: FloatArray, weights: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Tangents G_a, curvature L, and the bases that make the curvature diagonal."""
-    C = problem.combination(weights)
-    full = np.linalg.qr(V, mode="complete")[0]
-    outside = full[:, V.shape[1] :]
-    inner, rotation = np.linalg.eigh(V.T @ C @ V)
-    outer, turn = np.linalg.eigh(outside.T @ C @ outside)
-    V, outside = V @ rotation, outside @ turn
-    curvature = 2 * (inner[None, :] - outer[:, None])
-    largest = float(np.abs(curvature).max()) or 1.0
-    curvature = np.where(curvature > _FLAT * largest, curvature, 1e-3 * largest)
-    tangents = -2 * (outside.T @ (problem.moments @ V))
-    return tangents, curvature, outside, V
 
 
 def _matrix_game(losses: FloatArray) -> tuple[FloatArray, FloatArray, float]:

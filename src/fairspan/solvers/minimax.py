@@ -17,12 +17,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from fairspan._types import FloatArray
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.geodesic import Geodesic
 from fairspan.solvers.result import relative_gap
+from fairspan.solvers.roots import root_between
 
 _SLIDE_BELOW = 1e-5
 """From this relative gap of the weights on, subspaces between two replies are worth a look."""
@@ -109,7 +109,7 @@ class LossGame:
             errors = path.errors(s)
             return float(errors[0] - errors[1]) - equal
 
-        self.offer(path.subspace(brentq(difference, 0.0, 1.0, xtol=1e-12)))
+        self.offer(path.subspace(root_between(difference, accuracy=1e-12)))
 
     def _keep(self, reply: Reply) -> Reply:
         self.bound = max(self.bound, reply.value)

@@ -22,6 +22,7 @@ from fairspan.mixture import Mixture
 from fairspan.objectives import Pair, RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.local_model import LinearModel, Step, minimax_step
+from fairspan.solvers.tangent import expand
 
 _FLOOR = 1e-14
 """Errors are kept above this share of the largest trace, where slopes are finite."""
@@ -159,16 +160,7 @@ def error_floor(problem: SubspaceProblem) -> float:
 def _localise(problem: SubspaceProblem, V: FloatArray, mixture: Mixture, m: FloatArray) -> _Local:
     """Build the model; its two eigen-solves count as one."""
     problem.n_eigensolves += 1
-    k = problem.k
-    basis = np.linalg.qr(V, mode="complete")[0]
-    C = basis.T @ problem.combination(mixture.slopes(m)) @ basis
-    x, inner = np.linalg.eigh(C[:k, :k])
-    y, outer = np.linalg.eigh(C[k:, k:])
-    V, outside = basis[:, :k] @ inner, basis[:, k:] @ outer
-    gradients = -2 * (outside.T @ (problem.moments @ V))
-    curvature = 2 * (x[None, :] - y[:, None])
-    largest = float(np.abs(curvature).max()) or 1.0
-    curvature = np.where(curvature > 1e-7 * largest, curvature, 1e-3 * largest)
+    V, outside, gradients, curvature = expand(problem, V, mixture.slopes(m))
     flat = gradients.reshape(len(gradients), -1)
     plain = (flat / curvature.ravel()) @ flat.T
     bend = mixture.curvatures(m)

@@ -8,14 +8,13 @@ is 0 at PCA's angle and infinite at -45 degrees and, with the other sign, at 135
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import brentq
 
 from fairspan._types import FloatArray
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.boundary import Boundary, Line
+from fairspan.solvers.roots import root_between
 
 DIFFERENCE = np.array([1.0, -1.0])
 LEAST_DIFFERENCE, LARGEST_DIFFERENCE = -0.25 * math.pi, 0.75 * math.pi
@@ -126,12 +125,4 @@ def _least_leading(
             high *= 4.0
             if high > _HEAVIEST:
                 return math.inf
-    return find_root(lead, low, high)
-
-
-def find_root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Find a root between two ends; the end nearer to it where rounding hides it."""
-    first, last = function(low), function(high)
-    if first * last >= 0:
-        return low if abs(first) <= abs(last) else high
-    return float(brentq(function, low, high, xtol=1e-15, rtol=1e-14))
+    return root_between(lead, low, high)
