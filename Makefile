@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint hunt bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m fairspan demo
@@ -16,6 +16,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
+
+# Attacks proofs for five minutes; not part of the tests.
+hunt: $(VENV)/.dev
+	$(BIN)/python -m tests.hunt --minutes 5 --workers 2
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
