@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint hunt bench clean
+.PHONY: demo test lint hunt mutants bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m fairspan demo
@@ -20,6 +20,10 @@ lint: $(VENV)/.dev
 # Attacks proofs for five minutes; not part of the tests.
 hunt: $(VENV)/.dev
 	$(BIN)/python -m tests.hunt --minutes 5 --workers 2
+
+# Puts a few dozen faults into a copy of the code: each must be caught by a test.
+mutants: $(VENV)/.dev
+	$(BIN)/python -m tests.mutants
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

@@ -18,12 +18,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import linprog
 
 from fairspan._types import FloatArray
 from fairspan.solvers.minimax import LossGame, Reply
 from fairspan.solvers.result import relative_gap
+from fairspan.solvers.simplex import simplex_quadratic
 from fairspan.solvers.tangent import expand
 
 _STEPS = (1.0, 0.4, 0.16, 0.064)
@@ -91,60 +91,6 @@ def _round(game: LossGame, matrix: FloatArray, weights: FloatArray, tol: float) 
         _descend(game, start, weights, tol)
         if game.gap <= tol:
             return
-
-
-def simplex_quadratic(linear: FloatArray, quadratic: FloatArray) -> FloatArray:
-    """Maximise linear . w - w' quadratic w / 2 over weights that are not negative and sum to 1.
-
-    Parameters
-    ----------
-    linear : ndarray of shape (n,)
-        Any real numbers.
-    quadratic : ndarray of shape (n, n)
-        Symmetric, positive semidefinite.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The weights, by an active-set method.
-    """
-    n = len(linear)
-    ridge = 1e-13 * (float(np.trace(quadratic)) + float(np.abs(linear).max()) + 1e-300)
-    Q = quadratic + ridge * np.eye(n)
-    w = np.zeros(n)
-    w[int(np.argmax(linear - 0.5 * np.diag(Q)))] = 1.0
-    free = w > 0
-    for _ in range(20 * n):
-        target, level = _on_face(linear, Q, free)
-        if (target[free] < 0).any():
-            falling = free & (target < w)
-            steps = np.where(falling, w / np.where(falling, w - target, 1.0), np.inf)
-            leaving = int(np.argmin(np.where(target < 0, steps, np.inf)))
-            w = np.maximum(w + min(steps[leaving], 1.0) * (target - w), 0.0)
-            w[leaving], free[leaving] = 0.0, False
-            continue
-        w = target
-        excess = np.where(free, -np.inf, linear - Q @ w - level)
-        entering = int(np.argmax(excess))
-        if excess[entering] <= 1e-12 * (abs(level) + ridge):
-            break
-        free[entering] = True
-    return np.asarray(w / w.sum())
-
-
-def _on_face(
-    linear: FloatArray, Q: FloatArray, free: npt.NDArray[np.bool_]
-) -> tuple[FloatArray, float]:
-    """Solve with some weights free and the others 0; the level is the multiplier of the sum."""
-    index = np.flatnonzero(free)
-    n = len(index)
-    system = np.ones((n + 1, n + 1))
-    system[:n, :n], system[n, n] = Q[np.ix_(index, index)], 0.0
-    # Solved as one system: eliminating the weights would cancel where Q is almost singular.
-    solved = np.linalg.solve(system, np.append(linear[index], 1.0))
-    target = np.zeros(len(linear))
-    target[index] = solved[:n]
-    return target, float(solved[n])
 
 
 def _descend(game: LossGame, V: FloatArray, weights: FloatArray, tol: float) -> list[Reply]:

@@ -8,8 +8,7 @@ import numpy as np
 
 from fairspan._types import FloatArray
 from fairspan.objectives import Pair, RobustFairObjective, largest_difference
-
-_RIDGE = 1e-13
+from fairspan.solvers.simplex import simplex_quadratic
 
 
 @dataclass
@@ -103,10 +102,8 @@ def minimax_step(model: LinearModel, inverse: FloatArray, start: list[Pair]) -> 
     pairs = list(dict.fromkeys(start))
     values = np.array([model.piece(pair) for pair in pairs])
     slopes = np.array([model.slope(pair) for pair in pairs])
-    weights = np.zeros(len(pairs))
-    weights[int(np.argmax(values))] = 1.0
     for _ in range(50):
-        pairs, values, slopes, weights = _active_set(pairs, values, slopes, weights, inverse)
+        weights = simplex_quadratic(values, slopes @ inverse @ slopes.T)
         slope = weights @ slopes
         dm = -inverse @ slope
         level = float(weights @ values) + float(slope @ dm)
@@ -117,36 +114,7 @@ def minimax_step(model: LinearModel, inverse: FloatArray, start: list[Pair]) -> 
         pairs = [*pairs, best]
         values = np.append(values, model.piece(best))
         slopes = np.vstack([slopes, model.slope(best)])
-        weights = np.append(weights, 0.0)
-    return Step(pairs, weights, slope, level + 0.5 * float(slope @ inverse @ slope))
-
-
-def _active_set(
-    pairs: list[Pair],
-    values: FloatArray,
-    slopes: FloatArray,
-    weights: FloatArray,
-    inverse: FloatArray,
-) -> tuple[list[Pair], FloatArray, FloatArray, FloatArray]:
-    """Maximise the dual over the given pairs; pairs whose weight falls to 0 leave."""
-    for _ in range(2 * len(pairs) + 2):
-        n = len(pairs)
-        hessian = slopes @ inverse @ slopes.T
-        ridge = _RIDGE * max(float(np.trace(hessian)), 1e-300)
-        system = np.ones((n + 1, n + 1))
-        system[:n, :n] = hessian + ridge * np.eye(n)
-        system[n, n] = 0.0
-        target = np.linalg.lstsq(system, np.append(values, 1.0), rcond=None)[0][:n]
-        if (target >= 0).all():
-            return pairs, values, slopes, target / target.sum()
-        falling = target < 0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(falling, weights / (weights - target), np.inf)
-        step = min(float(np.nanmin(ratio)), 1.0)
-        weights = weights + step * (target - weights)
-        leaving = int(np.nanargmin(ratio))
-        keep = np.arange(n) != leaving
-        pairs = [pair for pair, kept in zip(pairs, keep, strict=True) if kept]
-        values, slopes, weights = values[keep], slopes[keep], np.maximum(weights[keep], 0.0)
-        weights = weights / weights.sum() if weights.sum() > 0 else np.full(n - 1, 1 / (n - 1))
-    return pairs, values, slopes, weights
+    used = np.flatnonzero(weights)
+    return Step(
+        [pairs[i] for i in used], weights[used], slope, level + 0.5 * float(slope @ inverse @ slope)
+    )

@@ -1,0 +1,93 @@
+"""Put faults into the code, one by one: each must be caught by a test (``make mutants``).
+
+A fault is a line of ``mutants.txt``: the file, what stands there, what is put in its place, and the
+tests that should notice. The faulty copy lives in a temporary folder; the code is not touched.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+_HERE = Path(__file__).resolve().parent
+_SOURCE = _HERE.parent / "src"
+_SEPARATOR, _NEWLINE = " | ", "@@@"
+_LIMIT = 600
+"""Seconds after which a fault that makes the tests hang counts as caught."""
+
+
+class Mutant(NamedTuple):
+    """One fault, and the tests that should notice it."""
+
+    file: str
+    right: str
+    wrong: str
+    tests: list[str]
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.right}  ->  {self.wrong}"
+
+
+def read(path: Path = _HERE / "mutants.txt") -> list[Mutant]:
+    """The committed list; a fault whose text is not there exactly once is an error."""
+    mutants = []
+    for line in path.read_text().splitlines():
+        if line and not line.startswith("#"):
+            file, right, wrong, tests = line.replace(_NEWLINE, "\n    ").split(_SEPARATOR)
+            mutants.append(Mutant(file, right, wrong, tests.split()))
+    for mutant in mutants:
+        times = (_SOURCE / "fairspan" / mutant.file).read_text().count(mutant.right)
+        if times != 1:
+            raise SystemExit(f"{mutant}: the text stands there {times} times, not once")
+    return mutants
+
+
+def survives(mutant: Mutant) -> bool:
+    """Whether the tests pass in spite of the fault."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "src"
+        shutil.copytree(_SOURCE, source, ignore=shutil.ignore_patterns("__pycache__"))
+        file = source / "fairspan" / mutant.file
+        file.write_text(file.read_text().replace(mutant.right, mutant.wrong))
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+        tests = [str(_HERE / test) for test in mutant.tests]
+        settings = {"PYTHONPATH": str(source), "OPENBLAS_NUM_THREADS": "1"}
+        try:
+            ended = subprocess.run(
+                [*command, *tests],
+                cwd=_HERE.parent,
+                env=os.environ | settings,
+                capture_output=True,
+                timeout=_LIMIT,
+            )
+        except subprocess.TimeoutExpired:
+            return False
+    if ended.returncode not in (0, 1):
+        raise SystemExit(f"{mutant}: pytest ended with {ended.returncode}\n{ended.stdout.decode()}")
+    return ended.returncode == 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="faults whose text contains this")
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    mutants = [mutant for mutant in read() if options.only in str(mutant)]
+    survivors = 0
+    with ThreadPoolExecutor(options.workers) as pool:
+        for mutant, alive in zip(mutants, pool.map(survives, mutants), strict=True):
+            survivors += alive
+            print("SURVIVES" if alive else "caught  ", mutant, flush=True)
+    print(f"{len(mutants)} faults, {len(mutants) - survivors} caught")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
