@@ -10,6 +10,7 @@ FOUND = [
     ("scales apart, more groups", 100026, "newton"),
     ("columns apart, two groups", 100567, "newton"),
     ("low rank, more groups", 100683, "newton"),
+    ("one rank, more groups", 1, "auto"),
 ]
 
 

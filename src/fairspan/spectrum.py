@@ -80,10 +80,7 @@ def top_space(
         if found is not None:
             return found
     some = min(k + wider + 1, d)
-    values, vectors, _, _, info = dsyevr(matrix, range="I", il=d - some + 1, iu=d, lower=1)
-    if info != 0:
-        raise LinAlgError(f"LAPACK found no eigenvalues of a {d} x {d} matrix (info={info}).")
-    values, vectors = values[some - 1 :: -1] if some < d else values[::-1], vectors[:, ::-1]
+    values, vectors = _leading(matrix, some)
     slack = 4 * d * UNIT * float(np.linalg.norm(matrix))
     bound = float(values[:k].sum()) + slack
     if k == d:
@@ -91,6 +88,18 @@ def top_space(
     wide = _widest_gap(values, k)
     rest, beyond = float(values[k]) + slack, float(values[wide]) + slack
     return TopSpace(vectors[:, :k], values[:k], bound, rest, vectors[:, :wide], beyond)
+
+
+def _leading(matrix: FloatArray, some: int) -> tuple[FloatArray, FloatArray]:
+    """Some leading eigenpairs, in descending order."""
+    d = len(matrix)
+    values, vectors, _, _, info = dsyevr(matrix, range="I", il=d - some + 1, iu=d, lower=1)
+    if info != 0:
+        # Among clusters of equal eigenvalues (moments of rank 1) a part of the spectrum may not
+        # be found; all of it is, by another method.
+        values, vectors = np.linalg.eigh(matrix)
+        values, vectors = values[d - some :], vectors[:, d - some :]
+    return values[:some][::-1], vectors[:, :some][:, ::-1]
 
 
 def _widest_gap(values: FloatArray, k: int) -> int:
