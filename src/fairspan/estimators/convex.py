@@ -53,7 +53,8 @@ class ConvexFairPCA(BaseFairPCA):
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
     solver : {"auto", "conic"}, default="auto"
-        "conic" always uses Clarabel (extra ``sdp``); "auto" only where nothing else can.
+        "conic" uses Clarabel (extra ``sdp``) wherever there is no closed form; "auto" only where
+        nothing else can.
     tol : float, default=1e-8
         The relative duality gap at which the search ends.
     max_iter : int, default=10000
