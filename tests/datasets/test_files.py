@@ -155,9 +155,14 @@ def test_reading_a_file_writes_nothing_to_its_folder(tmp_path):
 def test_an_interrupted_write_leaves_the_folder_as_it_was(tmp_path, failure):
     target = tmp_path / "table.csv"
     target.write_bytes(b"before")
-    with pytest.raises(failure), written_beside(target) as place:
-        place.write_bytes(TABLE[:50])
-        raise failure
+
+    def write_half():
+        with written_beside(target) as place:
+            place.write_bytes(TABLE[:50])
+            raise failure
+
+    with pytest.raises(failure):
+        write_half()
     assert contents(tmp_path) == ["table.csv"]
     assert target.read_bytes() == b"before"
 
