@@ -9,7 +9,7 @@ from pathlib import Path
 import fairspan
 
 sys.path.insert(0, str(Path(__file__).parent))
-from sitetools import own_members  # noqa: E402
+from sitetools import own_members
 
 project = "fairspan"
 author = "The fairspan developers"
@@ -28,6 +28,11 @@ templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates", "auto_examples/*.py", "auto_examples/*.ipynb"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 root_doc = "index"
+highlight_language = "none"
+# Equations are numbered through the pages of the theory: (1.2) is the second of the first page.
+numfig = math_numfig = True
+numfig_secnum_depth = 1
+toc_object_entries_show_parents = "hide"
 
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 3
@@ -81,6 +86,7 @@ sphinx_gallery_conf = {
     "min_reported_time": 1e9,
     "remove_config_comments": True,
     "abort_on_example_error": True,
+    "capture_repr": (),
     "within_subsection_order": "sitetools.story",
     "notebook_images": False,
 }

@@ -64,7 +64,7 @@ results = {
 }
 for name, result in results.items():
     above = 100 * (result.objective / result.lower_bound - 1)
-    print(f"{name:24} objective {result.objective:8.4f}   at most {above:8.3f} % above the best")
+    print(f"{name:24} objective {result.objective:7.3f}, at most {above:7.2f} % above the best")
 
 # %%
 # The bound is the same for all, because it is about the table and not about them.

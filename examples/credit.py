@@ -66,8 +66,8 @@ for name, model in models.items():
         for label, error in zip(model.group_labels_, model.group_errors_, strict=True)
     )
     print(
-        f"{name:15} {errors}   gap {model.error_gap_:.3f}   total {model.total_error_:.3f}   "
-        f"proved within {model.optimality_gap_:.0e}"
+        f"{name:14} {errors}, gap {model.error_gap_:.3f}, total {model.total_error_:.3f}, "
+        f"proved to {model.optimality_gap_:.0e}"
     )
 
 # %%

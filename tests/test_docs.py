@@ -20,8 +20,9 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     *sorted(path for path in (ROOT / "docs").glob("*.md")),
 ]
+SHELLS = ("console", "bash", "sh", "")
 SKIP = "skip"
-"""A block opts out visibly, by ``` python skip ```, and the line before it says why in a comment."""
+"""A block opts out visibly, by this word after its language; a comment before it says why."""
 
 
 class Block(NamedTuple):
@@ -61,11 +62,12 @@ def run_python(block: Block, page: Path, names: dict) -> str:
     return printed.getvalue()
 
 
-def run_console(block: Block) -> None:
-    """Run every ``$ fairspan ...`` line of a block; other programs are not ours to run."""
-    for line in block.text.splitlines():
-        words = shlex.split(line.removeprefix("$ "), comments=True)
-        if line.startswith("$ ") and words[0] == "fairspan":
+def run_shell(block: Block) -> None:
+    """Run every ``fairspan ...`` of a block; other programs (make, pip) are not ours to run."""
+    prompt = "$ " if block.language == "console" else ""
+    for line in block.text.replace("\\\n", " ").splitlines():
+        if line.startswith(f"{prompt}fairspan "):
+            words = shlex.split(line.removeprefix(prompt), comments=True)
             assert cli.main(words[1:]) == cli.OK, line
 
 
@@ -92,8 +94,8 @@ def test_code_runs_in_order_and_prints_what_the_page_says(
         elif block.language == "text" and printed is not None:
             assert printed.rstrip("\n") == block.text.rstrip("\n"), f"{page.name}:{block.line}"
             printed = None
-        elif block.language == "console":
-            run_console(block)
+        elif block.language in SHELLS:
+            run_shell(block)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
