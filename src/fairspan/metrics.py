@@ -285,7 +285,7 @@ def by_group(model: Any, X: Any, sensitive_features: Any = None, **options: Unpa
 def group_rows(
     model: Any, X: Any, sensitive_features: Any = None, **options: Unpack[Options]
 ) -> list[dict[str, Any]]:
-    """Give the rows of :func:`by_group` as plain dicts.
+    """Give the rows of :func:`fairspan.metrics.by_group` as plain dicts.
 
     Parameters
     ----------

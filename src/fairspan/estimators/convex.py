@@ -30,7 +30,7 @@ class ConvexFairPCA(BaseFairPCA):
 
     Solves the convex program of Olfat and Aswani [1]_ over the Fantope {0 <= X <= I, tr X = k},
     with S the pooled covariance, f the difference of the group means, G that of the group
-    covariances and nu = sqrt(n_samples * n_features):
+    covariances and nu = sqrt(n_samples * n_features)::
 
         constraint="mean":             maximise <S, X>  subject to  nu^2 |f| |X f| <= delta^2
         constraint="mean+covariance":  minimise mu max(|M+^(1/2) X|^2, |M-^(1/2) X|^2) - <S, X> / nu

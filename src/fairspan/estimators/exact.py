@@ -16,7 +16,7 @@ from fairspan.solvers.result import SolverResult
 class ExactlyFairPCA(BaseFairPCA):
     """Principal components that give two groups the same reconstruction error, or nearly the same.
 
-    Minimises over all k-dimensional subspaces
+    Minimises over all k-dimensional subspaces::
 
         total error   subject to   |error of group 0 - error of group 1| <= max_gap
 

@@ -30,7 +30,7 @@ logger = logging.getLogger("fairspan")
 class RobustFairPCA(BaseFairPCA):
     """Principal components that balance the reconstruction errors of groups, robustly.
 
-    Minimises over all k-dimensional subspaces
+    Minimises over all k-dimensional subspaces::
 
         total error + fairness_weight * (largest group error - smallest group error)
 

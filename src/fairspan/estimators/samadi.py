@@ -24,7 +24,7 @@ ITERATES = ("best", "average", "last")
 class FairPCA(BaseFairPCA):
     """Principal components whose largest loss over the groups is least.
 
-    Minimises over all k-dimensional subspaces
+    Minimises over all k-dimensional subspaces::
 
         max over groups a of  error_a - (error of group a in its own best subspace)
 

@@ -51,7 +51,7 @@ class SolverResult:
 
     @property
     def optimality_gap(self) -> float:
-        """Relative distance between value and bound, see :func:`relative_gap`."""
+        """Distance between value and bound, relative to the objective unless it is tiny."""
         return relative_gap(self.objective, self.lower_bound, self.scale)
 
 

@@ -1,0 +1,80 @@
+"""
+Intersections: fair to each column is not fair to their combinations
+====================================================================
+
+Patients have a sex and an age. A projection can serve both sexes alike and still serve older
+patients of one sex worse than anybody else: what is balanced on each margin may be unbalanced
+inside. Give several columns, and the groups are their intersections.
+"""
+
+# %%
+# The diabetes table of scikit-learn. The meaning of its two sex codes is not documented, so the
+# groups keep their codes. Sex and age describe the groups; the other eight columns are projected.
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_diabetes
+
+from fairspan import RobustFairPCA, metrics
+
+data = load_diabetes(scaled=False)
+X = np.delete(data.data, [0, 1], axis=1)
+sex = np.array([f"sex {code:.0f}" for code in data.data[:, 1]])
+age = np.where(data.data[:, 0] < 50, "under 50", "50 and over")
+both = {"sex": sex, "age": age}
+
+# %%
+# Three projections on two components: PCA, one that balances the two sexes, and one that balances
+# the four intersections. All three are judged on the intersections, by the same function.
+
+models = {
+    "PCA": RobustFairPCA(2, fairness_weight=0, radius=0, standardize=True),
+    "balanced by sex": RobustFairPCA(2, standardize=True),
+    "balanced by sex and age": RobustFairPCA(2, standardize=True),
+}
+given = {"PCA": both, "balanced by sex": sex, "balanced by sex and age": both}
+for name, model in models.items():
+    model.fit(X, sensitive_features=given[name])
+    errors = metrics.group_errors(model, X, both)
+    print(
+        f"{name:23} gap by sex {metrics.error_gap(model, X, sex):.3f}, by both "
+        f"{errors.difference:.3f}, total {errors.overall:.3f}"
+    )
+
+# %%
+# The labels are tuples, in the order of the columns:
+
+for label, count in zip(model.group_labels_, model.group_counts_, strict=True):
+    print(label, int(count))
+
+# %%
+# The errors of the four intersections. Their numbers of patients stand below: the smaller a group,
+# the more its error is a matter of who happened to be in the table, so intervals are drawn too (95
+# %, from a Poisson bootstrap of the rows, the projection held fixed).
+
+figure, axes = plt.subplots(figsize=(9, 4.2), layout="constrained")
+places = np.arange(len(model.group_labels_))
+colours = ("#888888", "#e69f00", "#0072b2")
+for shift, (name, fitted), colour in zip((-0.15, 0, 0.15), models.items(), colours, strict=True):
+    errors = metrics.group_errors(fitted, X, both).values
+    intervals = metrics.bootstrap_intervals(fitted, X, both, random_state=0).errors
+    reach = np.abs(intervals.T - errors)
+    axes.errorbar(places + shift, errors, reach, fmt="o", capsize=3, color=colour, label=name)
+axes.set_xticks(
+    places,
+    [
+        f"{' · '.join(label)}\n({count})"
+        for label, count in zip(model.group_labels_, model.group_counts_, strict=True)
+    ],
+)
+axes.set_ylim(2.2, 4)
+axes.set_ylabel("mean squared reconstruction error")
+axes.spines[["top", "right"]].set_visible(False)
+axes.legend(frameon=False, ncols=3, loc="upper right")
+
+# %%
+# Balancing by sex closes the gap between the sexes and leaves nearly two thirds of the one between
+# intersections; balancing the intersections leaves a quarter. But look at the intervals: with about
+# a hundred patients in each group, differences of this size are within reach of chance. The table
+# shows how the method works; it is too small to say that PCA serves one of these groups worse in
+# general.

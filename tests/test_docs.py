@@ -1,0 +1,156 @@
+"""What README and docs show is true: their code runs, prints what they say, and links resolve."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from fairspan import cli
+
+ROOT = Path(__file__).parent.parent
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(path for path in (ROOT / "docs").glob("*.md")),
+]
+SHELLS = ("console", "bash", "sh", "")
+SKIP = "skip"
+"""A block opts out visibly, by this word after its language; a comment before it says why."""
+
+
+class Block(NamedTuple):
+    """A fenced block of a page."""
+
+    line: int
+    language: str
+    options: list[str]
+    text: str
+    before: str
+
+
+def blocks(page: Path) -> list[Block]:
+    found, lines = [], page.read_text(encoding="utf-8").split("\n")
+    start, before = None, ""
+    for number, line in enumerate(lines):
+        if not line.startswith("```"):
+            continue
+        if start is None:
+            start = number
+            before = next((text for text in reversed(lines[:number]) if text.strip()), "")
+            continue
+        language, *options = lines[start][3:].split() or [""]
+        text = "\n".join(lines[start + 1 : number]) + "\n"
+        found.append(Block(start + 1, language, options, text, before))
+        start = None
+    assert start is None, f"{page.name}:{start}: a block is not closed"
+    return found
+
+
+def run_python(block: Block, page: Path, names: dict) -> str:
+    printed = io.StringIO()
+    # Padding makes the line numbers of a traceback those of the page.
+    code = compile("\n" * block.line + block.text, str(page), "exec")
+    with contextlib.redirect_stdout(printed):
+        exec(code, names)
+    return printed.getvalue()
+
+
+def run_shell(block: Block) -> None:
+    """Run every ``fairspan ...`` of a block; other programs (make, pip) are not ours to run."""
+    prompt = "$ " if block.language == "console" else ""
+    for line in block.text.replace("\\\n", " ").splitlines():
+        if line.startswith(f"{prompt}fairspan "):
+            words = shlex.split(line.removeprefix(prompt), comments=True)
+            assert cli.main(words[1:]) == cli.OK, line
+
+
+@pytest.fixture
+def clean_matplotlib(monkeypatch):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    yield
+    matplotlib.pyplot.close("all") if "matplotlib.pyplot" in sys.modules else None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_runs_in_order_and_prints_what_the_page_says(
+    page, tmp_path, monkeypatch, clean_matplotlib
+):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {"__name__": "__page__"}
+    printed: str | None = None
+    for block in blocks(page):
+        if SKIP in block.options:
+            continue
+        if block.language == "python":
+            printed = run_python(block, page, names)
+        elif block.language == "text" and printed is not None:
+            assert printed.rstrip("\n") == block.text.rstrip("\n"), f"{page.name}:{block.line}"
+            printed = None
+        elif block.language in SHELLS:
+            run_shell(block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_blocks_that_do_not_run_say_why(page):
+    silent = [b.line for b in blocks(page) if SKIP in b.options and "<!--" not in b.before]
+    assert silent == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_files_resolve(page):
+    prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
+    targets = re.findall(r"\]\(([^)\s]+)\)", prose)
+    broken = [target for target in targets if not resolves(target, page)]
+    assert broken == []
+
+
+def resolves(target: str, page: Path) -> bool:
+    path, _, anchor = target.partition("#")
+    if re.match(r"[a-z]+:", target):
+        return True
+    # The gallery and the generated reference exist once the site is built, from these files.
+    if path.startswith("auto_examples/"):
+        name = Path(path).stem
+        return name == "index" or (ROOT / "examples" / f"{name}.py").is_file()
+    file = page if not path else page.parent / path
+    if not file.is_file():
+        return False
+    return not anchor or file.suffix != ".md" or anchor in anchors(file)
+
+
+def anchors(page: Path) -> set[str]:
+    text = page.read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.*)$", text, flags=re.M)
+    slugs = {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+    return slugs | set(re.findall(r"^\(([\w-]+)\)=$", text, flags=re.M))
+
+
+def test_every_page_of_the_site_is_reachable():
+    toctrees = [
+        line
+        for page in PAGES
+        for block in blocks(page)
+        if block.language == "{toctree}"
+        for line in block.text.splitlines()
+        if line and not line.startswith(":")
+    ]
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"index"}
+    assert pages - set(toctrees) == set()
+    assert [name for name in toctrees if name not in pages] == ["auto_examples/index"]
+
+
+def test_every_public_name_is_in_the_reference():
+    import fairspan
+
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^ {3}(\w[\w.]*)$", text, flags=re.M))
+    public = set(fairspan.__all__) - {"metrics"}
+    assert public | {f"metrics.{name}" for name in fairspan.metrics.__all__} == listed
