@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
     check_output(options.picture)
     results = [(example, *fit_both(example)) for example in examples()]
     for example, plain, fair in results:
-        headline = console.paint(summary.sentence(plain, fair), "bold")
+        headline = console.paint(console.sentences(summary.sentence(plain, fair)), "bold")
         print(table(example, plain, fair), "", headline, summary.proof(fair), "\n", sep="\n")
     try:
         with replacing(options.picture) as temporary:

@@ -85,15 +85,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser(given: list[str]) -> argparse.ArgumentParser:
     from fairspan import __version__
 
-    raw = argparse.RawDescriptionHelpFormatter
+    def raw(prog: str) -> argparse.HelpFormatter:
+        return argparse.RawDescriptionHelpFormatter(prog, max_help_position=28, width=100)
+
     parser = argparse.ArgumentParser(
         prog="fairspan",
+        usage="fairspan COMMAND ...",
         description="Principal components that treat groups even-handedly.",
         epilog=_EXIT_CODES,
         formatter_class=raw,
     )
     parser.add_argument("--version", action="version", version=f"fairspan {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND ...", prog="fairspan", required=True
+    )
     called = next((word for word in given if not word.startswith("-")), None)
     for name, (summary, module) in COMMANDS.items():
         command = commands.add_parser(name, help=summary, formatter_class=raw)

@@ -25,7 +25,7 @@ The exit code is 3 if the gap is larger than the tolerance."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what a proof can be told."""
-    parser.epilog = _EXAMPLES
+    parser.usage, parser.epilog = "fairspan certify MODEL [--moments SITE.npz] [options]", _EXAMPLES
     parser.add_argument("model", metavar="MODEL", help="what fairspan fit saved")
     parser.add_argument("--moments", metavar="SITE.npz", help="moments of other data")
     parser.add_argument("--fairness-weight", type=float, metavar="W", help="default: the model's")
@@ -110,7 +110,9 @@ def _text(
         verdict += f": no subspace is better by more than {gap:.0e} of the objective."
     else:
         verdict = console.paint("Not optimal here, or not proved", "yellow")
-        verdict += f": some subspace may be better by up to {100 * gap:.2g} % of the objective."
+        verdict += (
+            f": some subspace may be better by up to {console.percent(gap)} of the objective."
+        )
     weight, radius = setting["fairness_weight"], setting["radius"]
     return "\n".join(
         [

@@ -35,7 +35,10 @@ table shows the mean and, in brackets, the range of 95 % of the splits."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what a comparison can be told."""
-    parser.epilog = _EXAMPLES
+    parser.usage, parser.epilog = (
+        "fairspan compare DATA --sensitive COLUMN [-k K] [--seeds N] [options]",
+        _EXAMPLES,
+    )
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
     add_table_arguments(parser)
     add_model_arguments(parser)
@@ -68,8 +71,8 @@ def run(options: argparse.Namespace) -> int:
     ]
     lines += [f"  {note}" for note in data.notes]
     lines += [f"  mean squared errors on {sample}", "", _table(results), ""]
-    lines += [f"{name}: not fitted. {why}" for name, why in failures.items()]
-    lines += [console.paint(_sentence(results), "bold")]
+    lines += [console.sentences(f"{name}: not fitted. {why}") for name, why in failures.items()]
+    lines += [console.paint(console.sentences(_sentence(results)), "bold")]
     document = {
         "data": options.data,
         "seeds": options.seeds,
@@ -174,7 +177,11 @@ def _table(results: dict[str, Any]) -> str:
     def cell(row: dict[str, Any], name: str) -> str:
         if not np.isfinite(row[name]):
             return ""
-        text = f"{row[name]:.3f}" if name == "seconds" else console.number(row[name])
+        text = (
+            f"{row[name]:.3f}"
+            if name == "seconds"
+            else console.number(row[name], row["total_error"])
+        )
         low_high = row.get(f"{name}_range")
         return f"{text} [{', '.join(map(console.number, low_high))}]" if low_high else text
 
@@ -186,10 +193,10 @@ def _sentence(results: dict[str, Any]) -> str:
     single = {name: row for name, row in results.items() if name != OWN_PCA}
     least_gap = min(single, key=lambda name: single[name]["error_gap"])
     least_total = min(single, key=lambda name: single[name]["total_error"])
-    cost = 100 * (single[least_gap]["total_error"] / single[least_total]["total_error"] - 1)
+    cost = single[least_gap]["total_error"] / single[least_total]["total_error"] - 1
     if least_gap == least_total:
         return f"{least_gap} has both the smallest gap and the smallest total error."
     return (
-        f"{least_gap} leaves the smallest gap, with {cost:.2g} % more total error than "
+        f"{least_gap} leaves the smallest gap, with {console.percent(cost)} more total error than "
         f"{least_total}, which has the smallest."
     )

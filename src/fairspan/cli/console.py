@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sys
+import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -53,11 +54,27 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def number(value: float) -> str:
-    """Write a number with four digits."""
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
+def number(value: float, unit: float = 0.0) -> str:
+    """Write a number with four digits; 0 for what is rounding against the unit."""
+    if not math.isfinite(value) or abs(value) <= 1e-12 * unit:
+        return f"{value:g}" if not math.isfinite(value) else "0"
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:#.4g}".rstrip(".")
+
+
+def percent(share: float) -> str:
+    """Write a share in per cent, small ones with two digits."""
+    value = 100 * share
+    return f"{value:.1f} %" if abs(value) >= 1 or abs(value) < 1e-6 else f"{value:.2g} %"
+
+
+def plural(count: int, word: str) -> str:
+    """Write a count with its noun."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def sentences(*texts: str) -> str:
+    """Set sentences in lines that fit a page."""
+    return textwrap.fill(" ".join(texts), 96, break_long_words=False, break_on_hyphens=False)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

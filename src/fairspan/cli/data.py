@@ -15,6 +15,7 @@ from fairspan._archive import format_of
 from fairspan._types import FloatArray
 from fairspan.cli import UsageError
 from fairspan.cli.columns import Columns, choose, indicators, unknown
+from fairspan.cli.console import plural
 from fairspan.cli.tables import Coded, Source, Table, open_table
 from fairspan.moments import GroupMoments
 
@@ -157,7 +158,7 @@ def load_data(options: argparse.Namespace) -> Data:
         groups[0] if len(groups) == 1 else dict(zip(columns.sensitive, groups, strict=True)),
         weight if weight is None or keep is None else weight[keep],
         columns,
-        (*source.notes, *_one_hot_notes(columns), *notes),
+        (*source.notes, *_one_hot_notes(columns), *notes, *_counter_notes(X, columns)),
     )
 
 
@@ -198,9 +199,10 @@ def refuse_text(table: Table, source: Source) -> None:
     listed = [f"{name!r} ({problems.examples[name]})" for name in problems.counts]
     names = " ".join(str(name) for name in list(problems.counts)[:3])
     raise ValueError(
-        f"{len(listed)} columns of {str(source.path)!r} are not numbers: {'; '.join(listed[:6])}"
-        f"{' ...' if len(listed) > 6 else ''}. Leave them out (--drop {names}), turn them into "
-        f"columns of zeros and ones (--one-hot {names}), or name the columns to use (--features)."
+        f"{plural(len(listed), 'column')} of {str(source.path)!r} with text where numbers are "
+        f"needed: {'; '.join(listed[:6])}{' ...' if len(listed) > 6 else ''}. Leave them out "
+        f"(--drop {names}), turn them into columns of zeros and ones (--one-hot {names}), or name "
+        "the columns to use (--features)."
     )
 
 
@@ -238,8 +240,8 @@ def _complete(
     listed += " ..." if len(counts) > 6 else ""
     if options.missing == "refuse":
         raise ValueError(
-            f"{len(counts)} columns have missing values: {listed} of {len(X)} rows. Leave out "
-            "those rows (--missing drop-rows) or those columns (--drop), or fill them in first."
+            f"missing values in {plural(len(counts), 'column')}: {listed} of {len(X)} rows. Leave "
+            "out those rows (--missing drop-rows) or those columns (--drop), or fill them in first."
         )
     keep = ~np.logical_or.reduce([absent[name] for name in counts])
     if not keep.any():
@@ -252,6 +254,15 @@ def _one_hot_notes(columns: Columns) -> list[str]:
     return [
         f"column {name!r} became {len(parts)} columns of zeros and ones"
         for name, parts in columns.categories.items()
+    ]
+
+
+def _counter_notes(X: FloatArray, columns: Columns) -> list[str]:
+    """Point out columns that only number the rows."""
+    return [
+        f"column {name!r} just counts the rows; if it is no feature, --drop it"
+        for j, name in enumerate(columns.names)
+        if len(X) > 2 and (np.diff(X[:, j]) == 1).all()
     ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from fairspan import __version__
 from fairspan.cli import OK, UsageError, summary
-from fairspan.cli.console import answer, paint
+from fairspan.cli.console import answer, paint, sentences
 from fairspan.cli.data import (
     Data,
     add_json_argument,
@@ -32,7 +32,10 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what a fit can be told."""
-    parser.epilog = _EXAMPLES
+    parser.usage, parser.epilog = (
+        "fairspan fit DATA --sensitive COLUMN [-k K] [-o MODEL.npz] [options]",
+        _EXAMPLES,
+    )
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table, or moments")
     add_table_arguments(parser)
     add_model_arguments(parser)
@@ -105,7 +108,8 @@ def _text(options: argparse.Namespace, model: Any, plain: Any, data: Data | None
     lines = [summary.data_line(Path(options.data).name, model.moments_, by)]
     lines += [f"  {note}" for note in ([] if data is None else data.notes)]
     lines += ["", summary.errors_table({summary.PCA: plain, "RobustFairPCA": model}), ""]
-    lines += [paint(summary.sentence(plain, model), "bold"), summary.proof(model), ""]
+    lines += [paint(sentences(summary.sentence(plain, model)), "bold")]
+    lines += [sentences(summary.proof(model)), ""]
     spread = model.moments_.variances
     if not options.standardize and spread.max() > 100 * spread[spread > 0].min(initial=1.0):
         lines += ["Features have very different scales; --standardize lets them count alike."]

@@ -37,7 +37,10 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what a frontier can be told."""
-    parser.epilog = _EXAMPLES
+    parser.usage, parser.epilog = (
+        "fairspan frontier DATA --sensitive COLUMN [-k K] [-o OUT] [options]",
+        _EXAMPLES,
+    )
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table, or moments")
     add_table_arguments(parser)
     parser.add_argument("-k", "--components", type=int, default=2, help="how many (default: 2)")
@@ -76,7 +79,12 @@ def run(options: argparse.Namespace) -> int:
     by = "" if data is None else data.by
     lines = [f"{summary.data_line(Path(options.data).name, moments, by)}, k = {options.components}"]
     lines += [f"  {note}" for note in ([] if data is None else data.notes)]
-    lines += ["", _table(frontier), "", console.paint(_sentence(frontier), "bold")]
+    lines += [
+        "",
+        _table(frontier),
+        "",
+        console.paint(console.sentences(_sentence(frontier)), "bold"),
+    ]
     lines += [f"Written: {path}" for path in outputs]
     if not outputs:
         lines += ["All points and a picture: add -o curve.csv -o curve.png"]
@@ -174,8 +182,8 @@ def _table(frontier: Frontier) -> str:
         rows.append(
             [
                 console.number(frontier.fairness_weight[i]),
-                _with_interval(frontier.gap, frontier.gap_interval, i),
-                _with_interval(frontier.total_error, frontier.total_error_interval, i),
+                _cell(frontier, "gap", i),
+                _cell(frontier, "total_error", i),
                 *map(console.number, errors),
                 f"{frontier.optimality_gap[i]:.0e}",
             ]
@@ -192,8 +200,9 @@ def _spread(gap: Any) -> list[int]:
     return sorted({int(np.argmin(np.abs(gap - target))) for target in targets} | {0, len(gap) - 1})
 
 
-def _with_interval(values: Any, interval: Any, i: int) -> str:
-    text = console.number(values[i])
+def _cell(frontier: Frontier, name: str, i: int) -> str:
+    text = console.number(getattr(frontier, name)[i], frontier.total_error[i])
+    interval = getattr(frontier, f"{name}_interval")
     if interval is None:
         return text
     low, high = map(console.number, interval[i])
@@ -206,12 +215,12 @@ def _sentence(frontier: Frontier) -> str:
     if not gap[first] > gap[last]:
         return "The gap is as small as it can be from the start."
     closed = 100 * (1 - gap[last] / gap[first])
-    cost = 100 * (total[last] / total[first] - 1)
-    text = f"{closed:.0f} % of the gap can be closed for {cost:.2g} % more total error"
+    cost = console.percent(total[last] / total[first] - 1)
+    text = f"{closed:.0f} % of the gap can be closed for {cost} more total error"
     half = np.flatnonzero(gap <= 0.5 * gap[first])
     if closed > 60 and len(half):
         i = int(half[np.argmin(total[half])])
         share = 100 * (1 - gap[i] / gap[first])
-        text += f"; {share:.0f} % of it for {100 * (total[i] / total[first] - 1):.2g} %"
+        text += f"; {share:.0f} % of it for {console.percent(total[i] / total[first] - 1)}"
         text += f" (fairness weight {console.number(frontier.fairness_weight[i])})"
     return f"{text}."

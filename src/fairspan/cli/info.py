@@ -24,7 +24,7 @@ _SHOWN = 8
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what can be asked."""
-    parser.epilog = _EXAMPLES
+    parser.usage, parser.epilog = "fairspan info FILE [options]", _EXAMPLES
     parser.add_argument("file", metavar="FILE", help="what fairspan fit, moments or merge wrote")
     add_json_argument(parser)
 

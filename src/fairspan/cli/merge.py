@@ -19,7 +19,10 @@ The result equals the moments of all rows in one table, whatever the order of th
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what a merge can be told."""
-    parser.epilog = _EXAMPLES
+    parser.usage, parser.epilog = (
+        "fairspan merge SITE.npz SITE.npz ... -o ALL.npz [options]",
+        _EXAMPLES,
+    )
     parser.add_argument("files", nargs="+", metavar="SITE.npz", help="what fairspan moments wrote")
     parser.add_argument("-o", "--output", required=True, metavar="ALL.npz")
     add_json_argument(parser)

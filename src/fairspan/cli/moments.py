@@ -25,7 +25,10 @@ name the values so that every site makes the same columns: --one-hot region=east
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what moments can be told."""
-    parser.epilog = _EXAMPLES
+    parser.usage, parser.epilog = (
+        "fairspan moments DATA --sensitive COLUMN -o SITE.npz [options]",
+        _EXAMPLES,
+    )
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
     add_table_arguments(parser)
     parser.add_argument("-o", "--output", required=True, metavar="SITE.npz")

@@ -20,7 +20,10 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what a report can be told."""
-    parser.epilog = _EXAMPLES
+    parser.usage, parser.epilog = (
+        "fairspan report DATA --sensitive COLUMN [-k K] [-o PAGE.html] [options]",
+        _EXAMPLES,
+    )
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
     add_table_arguments(parser)
     add_model_arguments(parser)

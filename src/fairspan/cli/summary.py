@@ -42,7 +42,10 @@ def errors_table(models: Mapping[str, Any]) -> str:
         )
     ]
     for name, attribute in (("gap", "error_gap_"), ("total error", "total_error_")):
-        numbers = [console.number(getattr(model, attribute)) for model in models.values()]
+        numbers = [
+            console.number(getattr(model, attribute), model.total_error_)
+            for model in models.values()
+        ]
         rows.append([name, "", *numbers])
     return console.table(["mean squared error", "rows", *models], rows)
 
@@ -57,13 +60,13 @@ def sentence(plain: Any, fair: Any) -> str:
     scale = 1e-9 * (plain.total_error_ + plain.explained_variance_.sum())
     if errors[best] <= scale or fair.group_errors_.min() <= scale:
         return f"{name} leaves a gap of {console.number(fair.error_gap_)} between the groups."
-    before = 100 * (errors[worst] / errors[best] - 1)
-    after = 100 * (fair.group_errors_.max() / fair.group_errors_.min() - 1)
-    cost = 100 * (fair.total_error_ / plain.total_error_ - 1)
+    before = float(errors[worst] / errors[best] - 1)
+    after = float(fair.group_errors_.max() / fair.group_errors_.min() - 1)
+    cost = max(float(fair.total_error_ / plain.total_error_ - 1), 0.0)
     return (
-        f"PCA reconstructs group {labels[worst]!r} {before:.1f} % worse than {labels[best]!r}; "
-        f"{name} {'narrows' if after < before else 'changes'} that to {after:.1f} %\n"
-        f"for {cost:.1f} % more total error."
+        f"PCA reconstructs group {labels[worst]!r} {console.percent(before)} worse than "
+        f"{labels[best]!r}; {name} {'narrows' if after < before else 'changes'} that to "
+        f"{console.percent(after)} for {console.percent(cost)} more total error."
     )
 
 
@@ -72,7 +75,7 @@ def proof(model: Any) -> str:
     if model.result_.status != "optimal":
         return (
             "Not proved optimal: some subspace may have an objective smaller by up to "
-            f"{model.optimality_gap_:.1%} of it."
+            f"{console.percent(model.optimality_gap_)} of it."
         )
     return (
         f"Proved with {model.n_eigensolves_} eigen-solves: no subspace has an objective smaller by "
@@ -82,10 +85,11 @@ def proof(model: Any) -> str:
 
 def data_line(name: str, moments: GroupMoments, by: str = "") -> str:
     """Say what the data is."""
-    line = f"{name}: {int(moments.counts.sum()):,} rows, {moments.n_features:,} features"
+    rows, features = int(moments.counts.sum()), moments.n_features
+    line = f"{name}: {console.plural(rows, 'row')}, {console.plural(features, 'feature')}"
     if moments.labels == (ONE_GROUP,):
         return f"{line}, no groups"
-    return f"{line}, {moments.n_groups} groups{f' by {by}' if by else ''}"
+    return f"{line}, {console.plural(moments.n_groups, 'group')}{f' by {by}' if by else ''}"
 
 
 def model_document(model: Any) -> dict[str, Any]:

@@ -111,12 +111,14 @@ class ArrayTable:
     def open(cls, path: Path) -> ArrayTable:
         """Map the array into memory, without reading it."""
         try:
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
+            array = np.lib.format.open_memmap(path, mode="r")
         except (ValueError, EOFError) as error:
             raise ValueError(f"{str(path)!r} cannot be read as an .npy array: {error}") from None
-        if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "biuf":
-            kind = f"{getattr(array, 'ndim', 0)}-dimensional, of {getattr(array, 'dtype', 'files')}"
-            raise ValueError(f"{str(path)!r} is {kind}; a table is a 2-dimensional numeric array.")
+        if array.ndim != 2 or array.dtype.kind not in "biuf":
+            raise ValueError(
+                f"{str(path)!r} is {array.ndim}-dimensional, of {array.dtype}; a table is a "
+                "2-dimensional numeric array."
+            )
         return cls(path, array)
 
     @property

@@ -32,7 +32,7 @@ not needed: the projection is blind to it."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what a projection can be told."""
-    parser.epilog = _EXAMPLES
+    parser.usage, parser.epilog = "fairspan transform MODEL DATA -o OUT [options]", _EXAMPLES
     parser.add_argument("model", metavar="MODEL", help="what fairspan fit saved")
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
     add_table_arguments(parser, groups=False)
