@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -112,20 +113,16 @@ def _compare(
     chosen = methods(options)
     found: dict[str, list[dict[str, float]]] = {}
     failures: dict[str, str] = {}
-    long = options.seeds and not options.json
-    progress = console.Progress(len(splits) * len(chosen), "fits")
-    for train, test in splits:
-        for name, method in chosen.items():
+    total, hidden = len(splits) * len(chosen), not options.seeds or options.json
+    with console.Progress(total, "fits", hidden=hidden) as progress:
+        for (train, test), name in product(splits, chosen):
             if name not in failures:
                 try:
-                    for row in _rows(name, method, data, train, test, options.standardize):
+                    for row in _rows(name, chosen[name], data, train, test, options.standardize):
                         found.setdefault(row["method"], []).append(row)
                 except (ValueError, ImportError) as error:
                     failures[name] = " ".join(str(error).split())
-            if long:
-                progress.step()
-    if long:
-        progress.__exit__(None, None, None)
+            progress.step()
     results = {name: _numbers(rows) for name, rows in found.items() if name not in failures}
     return dict(sorted(results.items(), key=lambda item: item[0] == OWN_PCA)), failures
 

@@ -104,12 +104,22 @@ class Progress:
         Steps that earlier runs have done; they do not count for the time left.
     stream : file, optional
         Where to write; standard error by default.
+    hidden : bool
+        Count, but show nothing: the work is short.
     """
 
-    def __init__(self, total: int, label: str, *, done: int = 0, stream: TextIO | None = None):
+    def __init__(
+        self,
+        total: int,
+        label: str,
+        *,
+        done: int = 0,
+        stream: TextIO | None = None,
+        hidden: bool = False,
+    ):
         self.total, self.label, self.done = total, label, done
         self.stream = sys.stderr if stream is None else stream
-        self._terminal = self.stream.isatty()
+        self._hidden, self._terminal = hidden, self.stream.isatty()
         self._before, self._start, self._shown = done, time.monotonic(), float("-inf")
 
     def __enter__(self) -> Self:
@@ -131,6 +141,8 @@ class Progress:
 
     def _show(self, *, last: bool = False) -> None:
         now = time.monotonic()
+        if self._hidden:
+            return
         if not last and now - self._shown < (_EVERY if self._terminal else _EVERY_LINE):
             return
         self._shown = now

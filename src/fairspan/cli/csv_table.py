@@ -60,9 +60,12 @@ class CsvTable:
         coders = {self.names.index(name): _Coder() for name in texts}
         problems = NotNumbers()
         blocks: list[FloatArray] = []
-        with _text(self.path, self.encoding) as (text, raw):
-            size = self.path.stat().st_size
-            progress = Progress(size // 2**20, f"reading {self.path.name} (MB)")
+        size = self.path.stat().st_size
+        label = f"reading {self.path.name} (MB)"
+        with (
+            _text(self.path, self.encoding) as (text, raw),
+            Progress(size // 2**20, label, hidden=size < _LARGE) as progress,
+        ):
             for line, rows in self._pieces(text):
                 columns = list(zip(*rows, strict=True))
                 blocks.append(np.empty((len(rows), len(wanted))))
@@ -70,8 +73,7 @@ class CsvTable:
                     blocks[-1][:, j] = _numbers(columns[place], self.names[place], line, problems)
                 for place, coder in coders.items():
                     coder.add(columns[place])
-                if size > _LARGE:
-                    progress.step(raw.tell() // 2**20 - progress.done)
+                progress.step(raw.tell() // 2**20 - progress.done)
         if not blocks:
             raise ValueError(f"{str(self.path)!r} has column names but no rows.")
         coded = {self.names[place]: coder.coded() for place, coder in coders.items()}

@@ -34,6 +34,8 @@ def check_output(
         )
     if path.is_dir():
         raise ValueError(f"the output {str(path)!r} is a folder; name a file in it.")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"the output {str(path)!r} is not a regular file; choose another name.")
     if not path.parent.is_dir():
         raise ValueError(
             f"the folder {str(path.parent)!r} of the output {path.name!r} does not exist; make "
