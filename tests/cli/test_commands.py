@@ -14,6 +14,22 @@ from fairspan import GroupMoments, RobustFairPCA, certify, fairness_frontier, lo
 
 FIT = "fit people.csv -s sex --drop id region count -k 2 --standardize -o model.npz"
 
+FIT_KEYS = {
+    "class",
+    "parameters",
+    "n_features",
+    "n_rows",
+    "groups",
+    "gap",
+    "total_error",
+    "objective",
+    "lower_bound",
+    "optimality_gap",
+    "status",
+    "explained_variance_ratio",
+}
+"""What programs rely on."""
+
 
 @pytest.fixture
 def fitted(people) -> RobustFairPCA:
@@ -30,6 +46,8 @@ def test_fit_saves_the_model_and_tells_its_numbers_exactly(fairspan, people, fit
     assert fit["status"] == "optimal"
     assert [group["label"] for group in fit["groups"]] == ["female", "male"]
     assert [group["error"] for group in fit["groups"]] == fitted.group_errors_.tolist()
+    assert answer.json.keys() == {"fairspan", "data", "notes", "model", "report", "fit", "pca"}
+    assert fit.keys() == FIT_KEYS
     plain = RobustFairPCA(2, fairness_weight=0, radius=0, standardize=True)
     plain.fit(people.X, sensitive_features=people.sex)
     assert answer.json["pca"]["gap"] == plain.error_gap_
@@ -67,6 +85,24 @@ def read(path: str) -> np.ndarray:
         return np.load(path)
     readers = {"csv": pd.read_csv, "parquet": pd.read_parquet, "feather": pd.read_feather}
     return readers[path.split(".")[1]](path).to_numpy()
+
+
+def test_transform_keeps_columns_beside_rows_that_stay(fairspan, fitted, people, folder):
+    fairspan(FIT)
+    text = (folder / "people.csv").read_text().replace(f"\n1,{people.X[1, 0]},", "\n1,,")
+    (folder / "people.csv").write_text(text)
+    for target in ("out.csv", "out.parquet"):
+        line = f"transform model.npz people.csv -o {target} --keep id sex --missing drop-rows"
+        answer = fairspan(f"{line} --json").json
+        assert answer["columns"] == ["id", "sex", "robustfairpca0", "robustfairpca1"]
+        assert answer["notes"] == ["1 of 120 rows left out: missing values in 'age' (1)"]
+        frame = pd.read_csv(target) if target.endswith("csv") else pd.read_parquet(target)
+        keep = np.delete(np.arange(120), 1)
+        assert frame["id"].tolist() == keep.tolist()
+        assert frame["sex"].tolist() == people.sex[keep].tolist()
+        expected = fitted.transform(people.X)[keep]
+        np.testing.assert_array_equal(frame.iloc[:, 2:].to_numpy(), expected)
+    assert fairspan("transform model.npz people.csv -o out.npy --keep id").code == 2
 
 
 def test_models_made_in_python_project_tables_too(fairspan, people, fitted, folder):

@@ -14,7 +14,7 @@ from fairspan import _moments_file
 from fairspan._archive import format_of
 from fairspan._types import FloatArray
 from fairspan.cli import UsageError
-from fairspan.cli.columns import Columns, choose, indicators, unknown
+from fairspan.cli.columns import Columns, choose, find, indicators, unknown
 from fairspan.cli.console import plural
 from fairspan.cli.tables import Coded, Source, Table, open_table
 from fairspan.moments import GroupMoments
@@ -162,7 +162,9 @@ def load_data(options: argparse.Namespace) -> Data:
     )
 
 
-def read_features(source: Source, columns: Columns, options: Any) -> tuple[FloatArray, list[str]]:
+def read_features(
+    source: Source, columns: Columns, options: Any
+) -> tuple[FloatArray, dict[Any, list[Any]], list[str]]:
     """Read the features that a model was fitted on, from any table that has them.
 
     Parameters
@@ -172,23 +174,27 @@ def read_features(source: Source, columns: Columns, options: Any) -> tuple[Float
     columns : Columns
         How columns become features.
     options : namespace
-        missing.
+        missing, and keep: columns to hand on as they are.
 
     Returns
     -------
     X : ndarray of shape (n_rows, n_features)
         The features.
+    kept : dict
+        The columns to keep; None where a value is missing.
     notes : list of str
         What was done.
     """
     missing = [name for name in columns.features if name not in source.names]
     if missing:
         raise ValueError(unknown(source, missing, "which the model needs"))
-    table = source.read(columns.numbers, list(columns.categories))
+    kept = find(source, options.keep or [], "--keep")
+    table = source.read(columns.numbers, list(dict.fromkeys([*columns.categories, *kept])))
     refuse_text(table, source)
     X = features_of(table, columns)
-    keep, notes = _complete(X, table, replace(columns, sensitive=()), options, None)
-    return X if keep is None else X[keep], [*source.notes, *notes]
+    rows, notes = _complete(X, table, replace(columns, sensitive=()), options, None)
+    handed = {name: table.texts[name].listed(rows) for name in kept}
+    return X if rows is None else X[rows], handed, [*source.notes, *notes]
 
 
 def refuse_text(table: Table, source: Source) -> None:
@@ -199,10 +205,10 @@ def refuse_text(table: Table, source: Source) -> None:
     listed = [f"{name!r} ({problems.examples[name]})" for name in problems.counts]
     names = " ".join(str(name) for name in list(problems.counts)[:3])
     raise ValueError(
-        f"{plural(len(listed), 'column')} of {str(source.path)!r} with text where numbers are "
-        f"needed: {'; '.join(listed[:6])}{' ...' if len(listed) > 6 else ''}. Leave them out "
-        f"(--drop {names}), turn them into columns of zeros and ones (--one-hot {names}), or name "
-        "the columns to use (--features)."
+        f"{str(source.path)!r} has text where numbers are needed, in "
+        f"{plural(len(listed), 'column')}: {'; '.join(listed[:6])}"
+        f"{' ...' if len(listed) > 6 else ''}. Leave it out (--drop {names}), turn it into columns "
+        f"of zeros and ones (--one-hot {names}), or name the columns to use (--features)."
     )
 
 
@@ -273,7 +279,5 @@ def _labels(coded: Coded, keep: npt.NDArray[np.bool_] | None, name: Any) -> npt.
             f"{_MOST_GROUPS} groups are taken; choose another column for --sensitive, or put its "
             "values into classes first."
         )
-    codes = coded.codes if keep is None else coded.codes[keep]
-    values = np.empty(len(coded.values), dtype=object)
-    values[:] = coded.values
-    return np.asarray(values[codes])
+    labels = coded.listed(keep)
+    return np.fromiter(labels, dtype=object, count=len(labels))

@@ -26,6 +26,11 @@ class Coded:
     codes: npt.NDArray[np.int32]
     values: list[Any]
 
+    def listed(self, rows: npt.NDArray[np.bool_] | None = None) -> list[Any]:
+        """Give the value of each row, or of each row asked for; None where there is none."""
+        values = [*self.values, None]
+        return [values[code] for code in (self.codes if rows is None else self.codes[rows])]
+
 
 @dataclass
 class NotNumbers:
