@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import random
 
 import numpy as np
 import pandas as pd
@@ -110,6 +111,31 @@ def test_files_that_are_not_what_their_ending_says_are_refused(ending, content, 
     assert f"'bad.{ending}'" in refused(
         f"fit bad.{ending} -s sex" if ending != "npz" else "fit bad.npz"
     )
+
+
+TOKENS = [b",", b'"', b"\n", b"\r", b"\0", b"nan", b"inf", b"1e400", b";", b"\xff", b"9" * 400]
+
+
+@pytest.mark.parametrize("ending", ["csv", "npy", "parquet"])
+def test_mutated_tables_are_read_or_refused_with_one_sentence(ending, fairspan, folder):
+    pd.read_csv("people.csv").drop(columns=["id", "region"]).to_parquet("table.parquet")
+    (folder / "table.csv").write_bytes((folder / "people.csv").read_bytes())
+    np.save("table.npy", np.load("array.npy"))
+    whole, rng = (folder / f"table.{ending}").read_bytes(), random.Random(ending)
+    column = "0" if ending == "npy" else "sex"
+    codes = set()
+    for _ in range(25):
+        data = bytearray(whole)
+        for _ in range(rng.choice([1, 2, 5])):
+            at = rng.randrange(rng.choice([len(data), 200]))
+            data[at : at + 1] = rng.choice(TOKENS) if ending == "csv" else rng.randbytes(1)
+        (folder / f"mutated.{ending}").write_bytes(data)
+        drop = "--drop id region" if ending == "csv" else ""
+        answer = fairspan(f"moments mutated.{ending} -s {column} {drop} -o out.npz")
+        codes.add(answer.code)
+        assert "please report" not in answer.err
+        assert len(answer.err.splitlines()) == answer.code
+    assert codes == {0, 1}
 
 
 def test_arrays_that_are_no_tables_are_refused(refused, folder):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -115,9 +116,12 @@ class ArrayTable:
     @classmethod
     def open(cls, path: Path) -> ArrayTable:
         """Map the array into memory, without reading it."""
+        with open(path, "rb"):
+            pass
         try:
             array = np.lib.format.open_memmap(path, mode="r")
-        except (ValueError, EOFError) as error:
+        # numpy parses the header as Python text, where damage raises nearly anything.
+        except Exception as error:
             raise ValueError(f"{str(path)!r} cannot be read as an .npy array: {error}") from None
         if array.ndim != 2 or array.dtype.kind not in "biuf":
             raise ValueError(
@@ -151,7 +155,7 @@ class ArrowTable:
     def open(cls, path: Path) -> ArrowTable:
         """Open the file; columns are read when they are asked for."""
         try:
-            from pyarrow import ArrowException, dataset
+            from pyarrow import dataset
         except ImportError as error:
             raise ImportError(
                 f'reading {path.name!r} needs pyarrow: pip install "fairspan[files]".'
@@ -159,10 +163,8 @@ class ArrowTable:
         form = "parquet" if path.suffix.lower() in (".parquet", ".pq") else "feather"
         with open(path, "rb"):
             pass
-        try:
+        with _naming(path, form):
             return cls(path, dataset.dataset(path, format=form))
-        except (ArrowException, OSError) as error:
-            raise ValueError(f"{str(path)!r} cannot be read as {form}: {error}") from None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -171,7 +173,8 @@ class ArrowTable:
 
     def read(self, numbers: Sequence[Any], texts: Sequence[Any]) -> Table:
         """Read columns as numbers and columns as labels."""
-        columns = self.table.to_table(columns=list(dict.fromkeys([*numbers, *texts])))
+        with _naming(self.path, "a whole table"):
+            columns = self.table.to_table(columns=list(dict.fromkeys([*numbers, *texts])))
         if not len(columns):
             raise ValueError(f"{str(self.path)!r} has no rows.")
         problems = NotNumbers()
@@ -179,6 +182,16 @@ class ArrowTable:
         for j, name in enumerate(numbers):
             matrix[:, j] = _arrow_numbers(columns[name], name, problems)
         return Table(matrix, {name: _arrow_code(columns[name]) for name in texts}, problems)
+
+
+@contextmanager
+def _naming(path: Path, form: str) -> Iterator[None]:
+    """Name the file where pyarrow only tells what is wrong with it."""
+    try:
+        yield
+    # What it raises for damaged files are its own exceptions, OSError and ValueError.
+    except Exception as error:
+        raise ValueError(f"{str(path)!r} cannot be read as {form}: {error}") from None
 
 
 def _arrow_numbers(column: Any, name: str, problems: NotNumbers) -> Any:
