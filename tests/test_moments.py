@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -211,6 +214,9 @@ LABELS = [
     (1.5, 2.5),
     (("f", 1), ("m", 2)),
     (np.datetime64("2020-01"), np.datetime64("2021-02")),
+    (b"a", b"b"),
+    (date(2020, 1, 1), date(2021, 1, 1)),
+    (datetime(2020, 1, 1, 12), datetime(2021, 1, 1, tzinfo=UTC)),
 ]
 
 
@@ -231,6 +237,27 @@ def test_saved_moments_are_read_back_in_every_bit(labels, tmp_path):
         assert getattr(back, name).dtype == getattr(moments, name).dtype
 
 
+def test_labels_that_cannot_be_saved_are_refused_and_the_old_file_stays(tmp_path):
+    path = tmp_path / "moments"
+    path.write_text("old")
+    stamps = [pd.Timestamp("2020-01-01"), pd.Timestamp("2021-01-01")] * 2
+    with pytest.raises(TypeError, match="is a Timestamp, which cannot be saved; use texts"):
+        GroupMoments.from_arrays(np.eye(4)[:, :2], stamps).save(path)
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["moments"]
+
+
+def test_wide_moments_are_saved_in_their_basis(tmp_path):
+    X = np.random.default_rng(0).standard_normal((20, 300))
+    moments = GroupMoments.from_arrays(X, ["a", "b"] * 10)
+    moments.save(tmp_path / "moments")
+    back = GroupMoments.load(tmp_path / "moments")
+    assert back.basis is not None
+    assert np.array_equal(back.basis, moments.basis)
+    assert np.array_equal(back.second_moments, moments.second_moments)
+    assert (tmp_path / "moments").stat().st_size < 300 * 300 * 8
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [
@@ -238,14 +265,33 @@ def test_saved_moments_are_read_back_in_every_bit(labels, tmp_path):
         ({"weights": np.array([1.0])}, "array 'weights' has shape"),
         ({"offsets": np.full((2, 2), np.nan)}, "array 'offsets' has values that are not finite"),
         ({"scatters": np.arange(8.0).reshape(2, 2, 2)}, "not symmetric"),
-        ({"header": np.array('{"format": "other"}')}, "not a file of group moments"),
-        ({"header": np.array("not json")}, "cannot be read as group moments"),
-        ({"header": np.array([{}], dtype=object)}, "cannot be read as group moments"),
+        ({"labels": (1, 1)}, "listed twice"),
+        ({"feature_names": ("x",)}, "names 1 of 2 features"),
         ({"shift": None}, "cannot be read as group moments"),
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_a_damaged_file_is_refused_with_a_sentence(change, text, tmp_path):
+def test_moments_that_no_data_has_are_refused_with_a_sentence(change, text, tmp_path):
+    path = tmp_path / "moments.npz"
+    moments = GroupMoments.from_arrays(np.eye(4)[:, :2], [0, 0, 1, 1])
+    replace(moments, **change).save(path)
+    with pytest.raises(ValueError, match=text):
+        GroupMoments.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"content.moments.weights": np.array([3.0, 2.0])}, "does not match its hash"),
+        ({"header": np.array('{"format": "other"}')}, "an .npz file that fairspan did not write"),
+        ({"header": np.array("not json")}, "cannot be read as group moments"),
+        ({"header": np.array([{}], dtype=object)}, "not numbers or text"),
+        ({"header": None}, "an .npz file that fairspan did not write"),
+        ({"content.moments.shift": None}, "does not match its hash"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_an_edited_file_is_refused_with_a_sentence(change, text, tmp_path):
     path = tmp_path / "moments.npz"
     GroupMoments.from_arrays(np.eye(4)[:, :2], [0, 0, 1, 1]).save(path)
     with np.load(path) as file:
@@ -257,7 +303,7 @@ def test_a_damaged_file_is_refused_with_a_sentence(change, text, tmp_path):
 
 def test_what_is_not_a_file_of_moments_is_refused(tmp_path):
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(ValueError, match="cannot be read as group moments"):
+    with pytest.raises(ValueError, match=r"read as group moments: it is not an \.npz file"):
         GroupMoments.load(tmp_path / "text")
     with pytest.raises(FileNotFoundError):
         GroupMoments.load(tmp_path / "absent")

@@ -11,6 +11,7 @@ from fairspan.estimators.robust import RobustFairPCA
 from fairspan.estimators.samadi import FairPCA
 from fairspan.exceptions import NoGroupsWarning, SmallGroupWarning
 from fairspan.frontier import Frontier, fairness_frontier
+from fairspan.model_file import load_model
 from fairspan.moments import GroupMoments
 
 __version__ = "0.1.0"
@@ -30,5 +31,6 @@ __all__ = [
     "datasets",
     "fairness_frontier",
     "gelbrich_divergence",
+    "load_model",
     "metrics",
 ]

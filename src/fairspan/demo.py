@@ -15,10 +15,16 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
-from fairspan.cli import console
+from fairspan._atomic import replacing
+from fairspan.cli import console, summary
+from fairspan.cli.paths import check_output
 from fairspan.estimators.robust import RobustFairPCA
 
 _COMPONENTS, _WEIGHT, _RADIUS = 3, 1.0, 0.1
+_EXAMPLES = """\
+examples:
+  fairspan demo
+  fairspan demo --picture demo.png"""
 
 
 @dataclass(frozen=True)
@@ -54,37 +60,9 @@ def fit_both(example: Example) -> tuple[RobustFairPCA, RobustFairPCA]:
 
 def table(example: Example, plain: RobustFairPCA, fair: RobustFairPCA) -> str:
     """Errors of every group under both methods, as text."""
-    columns = [
-        f"{label} ({n})" for label, n in zip(fair.group_labels_, fair.group_counts_, strict=True)
-    ]
-    header = ["mean squared error", *columns, "gap", "total", "proved within"]
-    rows = [
-        [
-            name,
-            *(f"{error:.3f}" for error in model.group_errors_),
-            f"{model.error_gap_:.3f}",
-            f"{model.total_error_:.3f}",
-            f"{model.optimality_gap_:.0e}",
-        ]
-        for name, model in (("PCA", plain), ("RobustFairPCA", fair))
-    ]
     title = f"{example.title}: {len(example.X)} {example.unit}, {example.X.shape[1]} features"
-    return f"{title}, {_COMPONENTS} components\n\n{console.table(header, rows)}"
-
-
-def sentence(plain: RobustFairPCA, fair: RobustFairPCA) -> str:
-    """What the table means."""
-    worst, best = int(np.argmax(plain.group_errors_)), int(np.argmin(plain.group_errors_))
-    labels = plain.group_labels_
-    before = 100 * (plain.group_errors_[worst] / plain.group_errors_[best] - 1)
-    after = 100 * (fair.group_errors_.max() / fair.group_errors_.min() - 1)
-    cost = 100 * (fair.total_error_ / plain.total_error_ - 1)
-    return (
-        f"PCA reconstructs group {labels[worst]!r} {before:.1f} % worse than {labels[best]!r}; "
-        f"RobustFairPCA narrows that to {after:.1f} %\nfor {cost:.1f} % more total error. Proved "
-        f"with {fair.n_eigensolves_} eigen-solves: no subspace has an objective smaller by more "
-        f"than {fair.optimality_gap_:.0e} of it."
-    )
+    errors = summary.errors_table({summary.PCA: plain, "RobustFairPCA": fair})
+    return f"{title}, {_COMPONENTS} components\n\n{errors}"
 
 
 def draw(results: list[tuple[Example, RobustFairPCA, RobustFairPCA]], path: Path) -> None:
@@ -118,14 +96,28 @@ def draw(results: list[tuple[Example, RobustFairPCA, RobustFairPCA]], path: Path
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the demo can be told."""
-    parser.add_argument("--picture", type=Path, default=Path("fairspan-demo.png"))
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "--picture",
+        type=Path,
+        default=Path("fairspan-demo.png"),
+        metavar="FILE.png",
+        help="where to draw the same (default: fairspan-demo.png)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the tables and draw the picture."""
+    check_output(options.picture)
     results = [(example, *fit_both(example)) for example in examples()]
     for example, plain, fair in results:
-        print(table(example, plain, fair), sentence(plain, fair), sep="\n\n", end="\n\n\n")
-    draw(results, options.picture)
-    print(f"The same as a picture: {options.picture}")
+        headline = console.paint(console.sentences(summary.sentence(plain, fair)), "bold")
+        print(table(example, plain, fair), "", headline, summary.proof(fair), "\n", sep="\n")
+    try:
+        with replacing(options.picture) as temporary:
+            draw(results, temporary)
+        print(f"The same as a picture: {options.picture}")
+    except ImportError as error:
+        print(f"No picture was drawn. {error}")
+    print("Your own table:  fairspan fit people.csv --sensitive sex -k 3 --standardize")
     return 0

@@ -348,7 +348,7 @@ class GroupMoments:
         path : str or path
             The file to write, under exactly this name.
         """
-        _moments_file.save(path, self.dense())
+        _moments_file.save(path, self)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> GroupMoments:
@@ -364,7 +364,7 @@ class GroupMoments:
         GroupMoments
             The moments, equal to those saved in every bit.
         """
-        return cls(**_moments_file.load(path))
+        return _moments_file.load(path)[0]
 
     def _check_same_features(self, other: GroupMoments) -> None:
         if self.n_features != other.n_features:

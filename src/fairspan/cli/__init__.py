@@ -6,17 +6,44 @@ A command's module has ``add_arguments(parser)`` and ``run(options)``, which ret
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import traceback
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 
 COMMANDS = {
     "demo": ("show the main job on two tables that come with scikit-learn", "fairspan.demo"),
+    "fit": ("find a fair projection of a table and save it", "fairspan.cli.fit"),
+    "transform": ("project the rows of a table with a saved model", "fairspan.cli.transform"),
+    "frontier": ("show what closing the gap costs, step by step", "fairspan.cli.frontier"),
+    "compare": ("fit every method to a table and judge all alike", "fairspan.cli.compare"),
+    "report": ("make one html page about a table, to open and hand over", "fairspan.cli.report"),
+    "moments": ("boil a table down to group moments, without its rows", "fairspan.cli.moments"),
+    "merge": ("add the group moments of several sites", "fairspan.cli.merge"),
+    "certify": ("prove anew how near to the optimum a model is", "fairspan.cli.certify"),
+    "info": ("tell what a model file or a moments file holds", "fairspan.cli.info"),
 }
 """Name -> one line for the help, module."""
 
-OK, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes: done; refused or failed with a message; wrong arguments; stopped by the user."""
+OK, FAILED, BAD_USAGE, NOT_PROVED, INTERRUPTED, NO_READER = 0, 1, 2, 3, 130, 141
+
+_EXIT_CODES = """\
+exit codes:
+  0    done
+  1    refused or failed; one sentence on standard error says why
+  2    wrong arguments
+  3    certify only: not proved optimal to the tolerance
+  130  interrupted with Ctrl-C; files are as they were
+  141  the program that read the output has gone
+
+Start with:  fairspan fit people.csv --sensitive sex -k 3 --standardize -o model.npz
+Help of a command, with examples:  fairspan fit --help"""
+
+
+class UsageError(Exception):
+    """Arguments that do not go together."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,12 +60,95 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    parser = argparse.ArgumentParser(prog="fairspan", description=__doc__)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    debug = "--debug" in given
+    try:
+        with warnings.catch_warnings():
+            _tell_warnings()
+            options = _parser(given).parse_args(given)
+            code: int = import_module(COMMANDS[options.command][1]).run(options)
+            sys.stdout.flush()
+            return code
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else OK
+    except KeyboardInterrupt:
+        return _stopped(INTERRUPTED, "interrupted; files are as they were", debug)
+    except BrokenPipeError:
+        # What Python flushes on its way out has no reader either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NO_READER
+    except UsageError as error:
+        return _stopped(BAD_USAGE, f"error: {error}", debug)
+    except Exception as error:
+        return _stopped(FAILED, f"error: {_sentence(error)}", debug)
+
+
+def _parser(given: list[str]) -> argparse.ArgumentParser:
+    from fairspan import __version__
+
+    def raw(prog: str) -> argparse.HelpFormatter:
+        return argparse.RawDescriptionHelpFormatter(prog, max_help_position=28, width=100)
+
+    parser = argparse.ArgumentParser(
+        prog="fairspan",
+        usage="fairspan COMMAND ...",
+        description="Principal components that treat groups even-handedly.",
+        epilog=_EXIT_CODES,
+        formatter_class=raw,
+    )
+    parser.add_argument("--version", action="version", version=f"fairspan {__version__}")
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND ...", prog="fairspan", required=True
+    )
+    called = next((word for word in given if not word.startswith("-")), None)
     for name, (summary, module) in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=summary)
-        if given[:1] == [name]:
+        command = commands.add_parser(name, help=summary, formatter_class=raw)
+        if name == called:
+            command.description = f"{summary[0].upper()}{summary[1:]}."
             import_module(module).add_arguments(command)
-    options = parser.parse_args(given)
-    code: int = import_module(COMMANDS[options.command][1]).run(options)
+            command.add_argument("--debug", action="store_true", help="show where an error arose")
+    return parser
+
+
+def _tell_warnings() -> None:
+    """Show each warning as one line, once."""
+    from fairspan.cli.console import paint
+
+    told = set()
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        text = " ".join(str(message).split())
+        if text not in told:
+            told.add(text)
+            print(f"{paint('warning:', 'yellow', sys.stderr)} {text}", file=sys.stderr)
+
+    warnings.showwarning = show
+    warnings.simplefilter("always")
+    for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning):
+        warnings.simplefilter("ignore", category)
+
+
+def _stopped(code: int, text: str, debug: bool) -> int:
+    from fairspan.cli.console import paint
+
+    if debug:
+        traceback.print_exc()
+    start, colon, rest = text.partition("error:")
+    shown = f"{start}{paint(colon, 'red', sys.stderr)}{rest}" if colon else text
+    print(shown, file=sys.stderr)
     return code
+
+
+def _sentence(error: Exception) -> str:
+    """What an error says, in one line and without Python's own words."""
+    if isinstance(error, FileNotFoundError):
+        return f"there is no file {error.filename!r}."
+    if isinstance(error, IsADirectoryError):
+        return f"{error.filename!r} is a folder; a file is needed."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename!r}." if error.filename else f"{error.strerror}."
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this table; use fewer columns with --features."
+    text = " ".join(str(error).split())
+    if isinstance(error, ValueError | TypeError | ImportError):
+        return text
+    return f"{type(error).__name__}: {text} (--debug shows where; please report it)"

@@ -2,16 +2,79 @@
 
 from __future__ import annotations
 
+import json
+import math
+import os
 import sys
+import textwrap
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Self, TextIO
+from typing import Any, Self, TextIO
+
+import numpy as np
 
 _WIDTH = 30
 _EVERY = 0.1
 _EVERY_LINE = 10.0
 """Seconds between two drawings of the bar, and between two lines where there is no terminal."""
+
+
+_STYLES = {"bold": "1", "red": "1;31", "yellow": "1;33", "green": "1;32"}
+
+
+def paint(text: str, style: str, stream: TextIO | None = None) -> str:
+    """Colour text on a terminal, unless NO_COLOR is set; leave it plain everywhere else."""
+    stream = sys.stdout if stream is None else stream
+    if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
+
+def answer(as_json: bool, text: str, document: Mapping[str, Any]) -> None:
+    """Print the text for people, or the document for programs, with numbers to the last digit."""
+    if as_json:
+        print(json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print(text)
+
+
+def plain(value: Any) -> Any:
+    """Turn numpy values and tuples into what JSON knows; numbers that are not finite into null."""
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def number(value: float, unit: float = 0.0) -> str:
+    """Write a number with four digits; 0 for what is rounding against the unit."""
+    if not math.isfinite(value) or abs(value) <= 1e-12 * unit:
+        return f"{value:g}" if not math.isfinite(value) else "0"
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:#.4g}".rstrip(".")
+
+
+def percent(share: float) -> str:
+    """Write a share in per cent, small ones with two digits."""
+    value = 100 * share
+    return f"{value:.1f} %" if abs(value) >= 1 or abs(value) < 1e-6 else f"{value:.2g} %"
+
+
+def plural(count: int, word: str) -> str:
+    """Write a count with its noun."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def sentences(*texts: str) -> str:
+    """Set sentences in lines that fit a page."""
+    return textwrap.fill(" ".join(texts), 96, break_long_words=False, break_on_hyphens=False)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -24,7 +87,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         )
         for row in [header, *rows]
     ]
-    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+    lines = [line.rstrip() for line in lines]
+    return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
 
 
 class Progress:
@@ -40,12 +104,22 @@ class Progress:
         Steps that earlier runs have done; they do not count for the time left.
     stream : file, optional
         Where to write; standard error by default.
+    hidden : bool
+        Count, but show nothing: the work is short.
     """
 
-    def __init__(self, total: int, label: str, *, done: int = 0, stream: TextIO | None = None):
+    def __init__(
+        self,
+        total: int,
+        label: str,
+        *,
+        done: int = 0,
+        stream: TextIO | None = None,
+        hidden: bool = False,
+    ):
         self.total, self.label, self.done = total, label, done
         self.stream = sys.stderr if stream is None else stream
-        self._terminal = self.stream.isatty()
+        self._hidden, self._terminal = hidden, self.stream.isatty()
         self._before, self._start, self._shown = done, time.monotonic(), float("-inf")
 
     def __enter__(self) -> Self:
@@ -67,6 +141,8 @@ class Progress:
 
     def _show(self, *, last: bool = False) -> None:
         now = time.monotonic()
+        if self._hidden:
+            return
         if not last and now - self._shown < (_EVERY if self._terminal else _EVERY_LINE):
             return
         self._shown = now

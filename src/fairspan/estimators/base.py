@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan._types import FloatArray
 from fairspan._validation import check_components, check_flag, check_weights
+from fairspan.estimators.export import ExportMixin
 from fairspan.estimators.steps import (
     canonical_basis,
     check_size,
@@ -30,7 +31,9 @@ _FLOATS = [np.float64, np.float32]
 _BLOCK_BYTES = 2**20
 
 
-class BaseFairPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class BaseFairPCA(
+    ExportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
+):
     """A projection chosen from group moments alone; subclasses say how.
 
     A subclass checks its parameters in ``_check_parameters`` and finds its subspace in ``_solve``.
@@ -109,6 +112,11 @@ class BaseFairPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         self._check_parameters()
         seen: GroupMoments | None = getattr(self, "moments_", None)
+        if seen is None and hasattr(self, "components_"):
+            raise ValueError(
+                "The model was saved with moments=False, so partial_fit cannot go on from the rows "
+                "it has seen; use fit, or save with moments=True."
+            )
         moments = self._moments(X, sensitive_features, sample_weight, reset=seen is None)
         given = sensitive_features is not None
         if seen is not None:

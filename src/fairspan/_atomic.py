@@ -1,0 +1,36 @@
+"""Files appear whole or not at all: written beside their place, flushed, then moved there."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a path to write to, and move what was written to its place at the end.
+
+    Parameters
+    ----------
+    path : str or path
+        The file to make or to replace.
+
+    Yields
+    ------
+    Path
+        A new name in the same folder, with the same ending. If anything fails, the file under it is
+        removed and the old one stays as it was.
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(8)}{target.suffix}")
+    try:
+        yield temporary
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

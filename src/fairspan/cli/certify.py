@@ -1,0 +1,127 @@
+"""``fairspan certify``: prove anew how far a model is from the best one, at most."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from fairspan import _moments_file
+from fairspan.certify import certify
+from fairspan.cli import NOT_PROVED, OK, UsageError, console, summary
+from fairspan.cli.data import add_json_argument
+from fairspan.model_file import read_model
+from fairspan.moments import GroupMoments
+from fairspan.solvers.result import SolverResult
+
+_EXAMPLES = """\
+examples:
+  fairspan certify model.npz
+  fairspan certify model.npz --moments site.npz --tolerance 0.01
+
+The model's own subspace is judged; nothing it claims about itself is used. With --moments it is
+judged on other data: how much better could a projection made for these data be, at most?
+The exit code is 3 if the gap is larger than the tolerance."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what a proof can be told."""
+    parser.usage, parser.epilog = "fairspan certify MODEL [--moments SITE.npz] [options]", _EXAMPLES
+    parser.add_argument("model", metavar="MODEL", help="what fairspan fit saved")
+    parser.add_argument("--moments", metavar="SITE.npz", help="moments of other data")
+    parser.add_argument("--fairness-weight", type=float, metavar="W", help="default: the model's")
+    parser.add_argument("--radius", type=float, metavar="R", help="default: the model's")
+    parser.add_argument("--tolerance", type=float, default=1e-8, metavar="T", help="default: 1e-8")
+    parser.add_argument("--max-time", type=float, default=60.0, help="seconds (default: 60)")
+    add_json_argument(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Solve the problem of the data again and compare."""
+    model: Any = read_model(options.model).model
+    moments = _moments(model, options)
+    scaled = moments if model.scale_ is None else moments.scaled(model.scale_)
+    setting = {name: _setting(model, options, name) for name in ("fairness_weight", "radius")}
+    result = certify(
+        model.components_, scaled, **setting, tol=options.tolerance, max_time=options.max_time
+    )
+    document = {
+        "model": options.model,
+        "moments": options.moments,
+        **setting,
+        "objective": result.objective,
+        "lower_bound": result.lower_bound,
+        "optimality_gap": result.optimality_gap,
+        "tolerance": options.tolerance,
+        "status": result.status,
+        "groups": [
+            {"label": label, "error": error}
+            for label, error in zip(moments.labels, result.group_errors.tolist(), strict=True)
+        ],
+    }
+    console.answer(options.json, _text(moments, result, setting, options), document)
+    return OK if result.status == "optimal" else NOT_PROVED
+
+
+def _moments(model: Any, options: argparse.Namespace) -> GroupMoments:
+    if options.moments is None:
+        if not hasattr(model, "moments_"):
+            raise UsageError(
+                f"{options.model!r} was saved without moments; give those of the data with "
+                "--moments SITE.npz."
+            )
+        own: GroupMoments = model.moments_
+        return own
+    moments, _ = _moments_file.load(options.moments)
+    mine = getattr(model, "feature_names_in_", None)
+    theirs = moments.feature_names
+    same = mine is None or theirs is None or list(mine) == list(theirs)
+    if moments.n_features != model.n_features_in_ or not same:
+        raise ValueError(
+            f"{options.moments!r} has other features than the model: {moments.n_features}, "
+            f"{list(theirs or [])[:5]}, where the model has {model.n_features_in_}, "
+            f"{[] if mine is None else list(mine[:5])}."
+        )
+    return moments
+
+
+def _setting(model: Any, options: argparse.Namespace, name: str) -> Any:
+    given = getattr(options, name)
+    if given is None and not hasattr(model, name):
+        raise UsageError(
+            f"a {type(model).__name__} has no {name} of its own; say by which to judge it with "
+            f"--{name.replace('_', '-')}."
+        )
+    return getattr(model, name) if given is None else given
+
+
+def _text(
+    moments: GroupMoments, result: SolverResult, setting: Any, options: argparse.Namespace
+) -> str:
+    data = "the data it was fitted on" if options.moments is None else options.moments
+    rows = [
+        [summary.group_name(label), f"{count:,}", console.number(error)]
+        for label, count, error in zip(
+            moments.labels, moments.counts, result.group_errors, strict=True
+        )
+    ]
+    gap = result.optimality_gap
+    if result.status == "optimal":
+        verdict = console.paint("Proved optimal", "green")
+        verdict += f": no subspace is better by more than {gap:.0e} of the objective."
+    else:
+        verdict = console.paint("Not optimal here, or not proved", "yellow")
+        verdict += (
+            f": some subspace may be better by up to {console.percent(gap)} of the objective."
+        )
+    weight, radius = setting["fairness_weight"], setting["radius"]
+    return "\n".join(
+        [
+            f"{options.model} judged on {data}, fairness weight {weight}, radius {radius}",
+            "",
+            console.table(["mean squared error", "rows", "error"], rows),
+            "",
+            f"objective    {result.objective!r}",
+            f"lower bound  {result.lower_bound!r}",
+            verdict,
+        ]
+    )

@@ -1,0 +1,199 @@
+"""``fairspan compare``: every method on the same table, all judged by one function."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedShuffleSplit
+
+from fairspan.cli import OK, UsageError, console, summary
+from fairspan.cli.data import Data, add_json_argument, add_table_arguments, is_moments, load_data
+from fairspan.cli.fit import add_model_arguments, estimator
+from fairspan.compare import OWN_PCA, compare
+from fairspan.estimators.convex import ConvexFairPCA
+from fairspan.estimators.exact import ExactlyFairPCA
+from fairspan.estimators.nullspace import NullSpaceFairPCA
+from fairspan.estimators.samadi import FairPCA
+from fairspan.groups import encode_groups
+
+_NUMBERS = ("error_gap", "total_error", "largest_error", "seconds")
+_HEADINGS = ("gap", "total error", "largest group error", "seconds")
+_EXAMPLES = """\
+examples:
+  fairspan compare people.csv --sensitive sex -k 3 --standardize
+  fairspan compare people.csv -s sex -k 3 --standardize --seeds 10 --json
+
+With --seeds N, every method is fitted to N random parts of the rows and judged on the others; the
+table shows the mean and, in brackets, the range of 95 % of the splits."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what a comparison can be told."""
+    parser.usage, parser.epilog = (
+        "fairspan compare DATA --sensitive COLUMN [-k K] [--seeds N] [options]",
+        _EXAMPLES,
+    )
+    parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
+    add_table_arguments(parser)
+    add_model_arguments(parser)
+    parser.add_argument("--seeds", type=int, default=0, metavar="N", help="random splits of rows")
+    parser.add_argument(
+        "--test-share", type=float, default=0.3, metavar="P", help="judged on (default: 0.3)"
+    )
+    add_json_argument(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Fit all methods and print who does what."""
+    if is_moments(options.data):
+        raise UsageError("compare needs the rows of a table; moments do not hold them.")
+    if options.weight is not None:
+        raise UsageError("compare counts every row once; leave out --weight.")
+    if options.seeds < 0 or not 0 < options.test_share < 1:
+        raise UsageError("--seeds must be 0 or more, and --test-share between 0 and 1.")
+    data = load_data(options)
+    codes = encode_groups(data.groups, len(data.X)).codes
+    if options.seeds and np.bincount(codes).min() < 2:
+        raise ValueError("a group has one row only, which cannot be both fitted to and judged on.")
+    results, failures = _compare(options, data, codes)
+    if not results:
+        raise ValueError(f"no method can be fitted: {next(iter(failures.values()))}")
+    moments = data.moments()
+    sample = "rows not fitted to" if options.seeds else "the rows fitted to"
+    lines = [
+        f"{summary.data_line(Path(options.data).name, moments, data.by)}, k = {options.components}"
+    ]
+    lines += [f"  {note}" for note in data.notes]
+    lines += [f"  mean squared errors on {sample}", "", _table(results), ""]
+    lines += [console.sentences(f"{name}: not fitted. {why}") for name, why in failures.items()]
+    lines += [console.paint(console.sentences(_sentence(results)), "bold")]
+    document = {
+        "data": options.data,
+        "seeds": options.seeds,
+        "notes": list(data.notes),
+        "methods": results,
+        "not_fitted": failures,
+    }
+    console.answer(options.json, "\n".join(lines), document)
+    return OK
+
+
+def methods(options: argparse.Namespace) -> dict[str, Any]:
+    """Every method, with the components and parameters of the options."""
+    k = options.components
+    robust = estimator(options).set_params(standardize=False)
+    return {
+        "PCA": PCA(k),
+        "RobustFairPCA": robust,
+        "ExactlyFairPCA": ExactlyFairPCA(k),
+        "FairPCA": FairPCA(k),
+        "ConvexFairPCA (mean)": ConvexFairPCA(k),
+        "ConvexFairPCA (mean+covariance)": ConvexFairPCA(k, constraint="mean+covariance"),
+        "NullSpaceFairPCA": NullSpaceFairPCA(k),
+    }
+
+
+def _compare(
+    options: argparse.Namespace, data: Data, codes: Any
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Give mean and range of each method's numbers, and why some methods cannot be fitted."""
+    splits: list[Any] = [(slice(None), None)]
+    if options.seeds:
+        splitter = StratifiedShuffleSplit(
+            options.seeds, test_size=options.test_share, random_state=0
+        )
+        splits = list(splitter.split(data.X, codes))
+    chosen = methods(options)
+    found: dict[str, list[dict[str, float]]] = {}
+    failures: dict[str, str] = {}
+    total, hidden = len(splits) * len(chosen), not options.seeds or options.json
+    with console.Progress(total, "fits", hidden=hidden) as progress:
+        for (train, test), name in product(splits, chosen):
+            if name not in failures:
+                try:
+                    for row in _rows(name, chosen[name], data, train, test, options.standardize):
+                        found.setdefault(row["method"], []).append(row)
+                except (ValueError, ImportError) as error:
+                    failures[name] = " ".join(str(error).split())
+            progress.step()
+    results = {name: _numbers(rows) for name, rows in found.items() if name not in failures}
+    return dict(sorted(results.items(), key=lambda item: item[0] == OWN_PCA)), failures
+
+
+def _rows(
+    name: str, method: Any, data: Data, train: Any, test: Any, standardize: bool
+) -> list[dict[str, Any]]:
+    """Fit one method, apart from the others, which may fit where it cannot."""
+    split: dict[str, Any] = {}
+    if test is not None:
+        split = {"X_test": data.X[test], "sensitive_features_test": _take(data.groups, test)}
+    with warnings.catch_warnings():
+        # What is not proved shows in the table's own column.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        table = compare(
+            {name: method},
+            data.X[train],
+            _take(data.groups, train),
+            standardize=standardize,
+            **split,
+        )
+    rows: list[dict[str, Any]] = table if isinstance(table, list) else table.to_dict("records")
+    sample = "train" if test is None else "test"
+    return [
+        row
+        for row in rows
+        if row["sample"] == sample and (row["method"] == name or name == "RobustFairPCA")
+    ]
+
+
+def _take(groups: Any, rows: Any) -> Any:
+    if isinstance(groups, dict):
+        return {name: column[rows] for name, column in groups.items()}
+    return groups[rows]
+
+
+def _numbers(rows: list[dict[str, float]]) -> dict[str, Any]:
+    """Give mean and, over several splits, the range of 95 % of them."""
+    numbers: dict[str, Any] = {}
+    for name in _NUMBERS:
+        values = np.array([row[name] for row in rows])
+        numbers[name] = float(values.mean())
+        if len(rows) > 1 and name != "seconds":
+            numbers[f"{name}_range"] = np.quantile(values, [0.025, 0.975]).tolist()
+    return numbers
+
+
+def _table(results: dict[str, Any]) -> str:
+    def cell(row: dict[str, Any], name: str) -> str:
+        if not np.isfinite(row[name]):
+            return ""
+        text = (
+            f"{row[name]:.3f}"
+            if name == "seconds"
+            else console.number(row[name], row["total_error"])
+        )
+        low_high = row.get(f"{name}_range")
+        return f"{text} [{', '.join(map(console.number, low_high))}]" if low_high else text
+
+    rows = [[name, *(cell(row, key) for key in _NUMBERS)] for name, row in results.items()]
+    return console.table(["method", *_HEADINGS], rows)
+
+
+def _sentence(results: dict[str, Any]) -> str:
+    single = {name: row for name, row in results.items() if name != OWN_PCA}
+    least_gap = min(single, key=lambda name: single[name]["error_gap"])
+    least_total = min(single, key=lambda name: single[name]["total_error"])
+    cost = single[least_gap]["total_error"] / single[least_total]["total_error"] - 1
+    if least_gap == least_total:
+        return f"{least_gap} has both the smallest gap and the smallest total error."
+    return (
+        f"{least_gap} leaves the smallest gap, with {console.percent(cost)} more total error than "
+        f"{least_total}, which has the smallest."
+    )

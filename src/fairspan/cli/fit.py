@@ -1,0 +1,138 @@
+"""``fairspan fit``: a fair projection of a table, what it changes and what it costs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from fairspan import __version__
+from fairspan.cli import OK, UsageError, summary
+from fairspan.cli.console import answer, paint, sentences
+from fairspan.cli.data import (
+    Data,
+    add_json_argument,
+    add_table_arguments,
+    is_moments,
+    load_data,
+    load_moments,
+)
+from fairspan.cli.paths import check_output
+from fairspan.estimators.robust import RobustFairPCA
+from fairspan.model_file import save_model
+
+_EXAMPLES = """\
+examples:
+  fairspan fit people.csv --sensitive sex -k 3 --standardize -o model.npz
+  fairspan fit people.csv -s sex -s region -k 2 --fairness-weight 2 --radius 0
+  fairspan fit people.csv -s sex --drop id --one-hot region --missing drop-rows --json
+  fairspan fit array.npy --sensitive 0 -k 2 -o model.npz
+  fairspan fit all.npz -k 3 -o model.npz          (moments of many sites, see merge)"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what a fit can be told."""
+    parser.usage, parser.epilog = (
+        "fairspan fit DATA --sensitive COLUMN [-k K] [-o MODEL.npz] [options]",
+        _EXAMPLES,
+    )
+    parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table, or moments")
+    add_table_arguments(parser)
+    add_model_arguments(parser)
+    parser.add_argument("-o", "--output", metavar="MODEL.npz", help="where to save the model")
+    parser.add_argument("--report", metavar="PAGE.html", help="make the html report too")
+    add_json_argument(parser)
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the method can be told."""
+    method = parser.add_argument_group("the method")
+    method.add_argument("-k", "--components", type=int, default=2, help="how many (default: 2)")
+    method.add_argument(
+        "--fairness-weight",
+        type=float,
+        default=1.0,
+        metavar="W",
+        help="how much the gap counts against the total error (default: 1)",
+    )
+    method.add_argument(
+        "--radius",
+        type=float,
+        default=0.1,
+        metavar="R",
+        help="how far the truth may lie from the data; 0 trusts the data (default: 0.1)",
+    )
+    method.add_argument(
+        "--standardize", action="store_true", help="divide features by their standard deviation"
+    )
+
+
+def estimator(options: argparse.Namespace) -> RobustFairPCA:
+    """Give the unfitted estimator that the options describe."""
+    return RobustFairPCA(
+        options.components,
+        fairness_weight=options.fairness_weight,
+        radius=options.radius,
+        standardize=options.standardize,
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Fit, save, and tell what came of it."""
+    for path in (options.output, options.report):
+        if path is not None:
+            check_output(path, [options.data])
+    data: Data | None = None
+    if is_moments(options.data):
+        if options.report is not None:
+            raise UsageError("--report needs the rows of a table; moments do not hold them.")
+        moments, columns = load_moments(options)
+    else:
+        data = load_data(options)
+        moments, columns = data.moments(), data.columns
+    model = estimator(options).fit_moments(moments)
+    plain = summary.plain_pca(model, moments)
+    if options.output is not None:
+        save_model(model, options.output, columns=None if columns is None else columns.to_json())
+    if options.report is not None and data is not None:
+        from fairspan.cli.report import write
+
+        write(data, options, options.report)
+    document = _document(options, model, plain, data)
+    answer(options.json, _text(options, model, plain, data), document)
+    return OK
+
+
+def _text(options: argparse.Namespace, model: Any, plain: Any, data: Data | None) -> str:
+    by = "" if data is None else data.by
+    lines = [summary.data_line(Path(options.data).name, model.moments_, by)]
+    lines += [f"  {note}" for note in ([] if data is None else data.notes)]
+    lines += ["", summary.errors_table({summary.PCA: plain, "RobustFairPCA": model}), ""]
+    lines += [paint(sentences(summary.sentence(plain, model)), "bold")]
+    lines += [sentences(summary.proof(model)), ""]
+    spread = model.moments_.variances
+    if not options.standardize and spread.max() > 100 * spread[spread > 0].min(initial=1.0):
+        lines += ["Features have very different scales; --standardize lets them count alike."]
+    if options.report is not None:
+        lines += [f"Report: {options.report} (open it in a browser)"]
+    if options.output is None:
+        lines += ["The model was not saved; add -o model.npz to keep it."]
+    else:
+        lines += [f"Model: {options.output}"]
+        if data is not None:
+            lines += [f"Next:  fairspan transform {options.output} {options.data} -o projected.csv"]
+    return "\n".join(lines)
+
+
+def _document(
+    options: argparse.Namespace, model: Any, plain: Any, data: Data | None
+) -> dict[str, Any]:
+    return {
+        "fairspan": __version__,
+        "data": options.data,
+        "notes": [] if data is None else list(data.notes),
+        "model": options.output,
+        "report": options.report,
+        "fit": summary.model_document(model),
+        "pca": summary.model_document(plain),
+    }

@@ -1,0 +1,226 @@
+"""``fairspan frontier``: what closing the gap between groups costs, from PCA to the fairest."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairspan._atomic import replacing
+from fairspan.cli import OK, UsageError, console, summary
+from fairspan.cli.data import (
+    Data,
+    add_json_argument,
+    add_table_arguments,
+    is_moments,
+    load_data,
+    load_moments,
+)
+from fairspan.cli.paths import check_output
+from fairspan.frontier import Frontier, fairness_frontier
+from fairspan.moments import GroupMoments
+
+_ENDINGS = (".csv", ".json", ".png", ".svg", ".pdf")
+_SHOWN = 12
+_MOST_GROUPS = 4
+"""Points in the printed table, and groups whose errors it shows."""
+_EXAMPLES = """\
+examples:
+  fairspan frontier people.csv --sensitive sex -k 3 --standardize
+  fairspan frontier people.csv -s sex -k 3 --standardize -o curve.csv -o curve.png
+  fairspan frontier people.csv -s sex --weights 0 0.5 1 2 --radius 0.1 --bootstrap 20 --json"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what a frontier can be told."""
+    parser.usage, parser.epilog = (
+        "fairspan frontier DATA --sensitive COLUMN [-k K] [-o OUT] [options]",
+        _EXAMPLES,
+    )
+    parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table, or moments")
+    add_table_arguments(parser)
+    parser.add_argument("-k", "--components", type=int, default=2, help="how many (default: 2)")
+    parser.add_argument(
+        "--weights",
+        type=float,
+        nargs="+",
+        metavar="W",
+        help="fairness weights (default: the complete curve, for two groups and radius 0)",
+    )
+    parser.add_argument("--radius", type=float, default=0.0, metavar="R", help="default: 0")
+    parser.add_argument("--standardize", action="store_true", help="divide by standard deviations")
+    parser.add_argument(
+        "--bootstrap", type=int, default=0, metavar="N", help="resample N times for intervals"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the resampling (default: 0)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        action="append",
+        default=[],
+        metavar="OUT",
+        help="all points as csv or json, or the picture as png, svg or pdf (repeat it)",
+    )
+    add_json_argument(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Find the curve, write it and tell what it says."""
+    outputs = [check_output(path, [options.data], _ENDINGS) for path in options.output]
+    data, moments = _load(options)
+    frontier = _frontier(options, data, moments)
+    document = _document(options, frontier, data)
+    for path in outputs:
+        _write(path, frontier, document)
+    by = "" if data is None else data.by
+    lines = [f"{summary.data_line(Path(options.data).name, moments, by)}, k = {options.components}"]
+    lines += [f"  {note}" for note in ([] if data is None else data.notes)]
+    lines += [
+        "",
+        _table(frontier),
+        "",
+        console.paint(console.sentences(_sentence(frontier)), "bold"),
+    ]
+    lines += [f"Written: {path}" for path in outputs]
+    if not outputs:
+        lines += ["All points and a picture: add -o curve.csv -o curve.png"]
+    console.answer(options.json, "\n".join(lines), document)
+    return OK
+
+
+def _load(options: argparse.Namespace) -> tuple[Data | None, GroupMoments]:
+    if not is_moments(options.data):
+        data = load_data(options)
+        if options.bootstrap and data.weight is not None:
+            raise UsageError("--bootstrap resamples rows that count once; leave out --weight.")
+        return data, data.moments()
+    if options.bootstrap:
+        raise UsageError("--bootstrap needs the rows of a table; moments do not hold them.")
+    return None, load_moments(options)[0]
+
+
+def _frontier(options: argparse.Namespace, data: Data | None, moments: GroupMoments) -> Frontier:
+    rows: Any = moments
+    groups = None
+    if data is not None and options.bootstrap:
+        rows, groups = data.X, data.groups
+    return fairness_frontier(
+        rows,
+        options.components,
+        sensitive_features=groups,
+        fairness_weights=options.weights,
+        radius=options.radius,
+        n_bootstrap=options.bootstrap,
+        standardize=options.standardize,
+        random_state=options.seed,
+    )
+
+
+def points(frontier: Frontier) -> list[dict[str, float]]:
+    """Give one dict of numbers for each point."""
+    columns = {"fairness_weight": frontier.fairness_weight, "radius": frontier.radius}
+    for label, errors in zip(frontier.group_labels, frontier.group_errors.T, strict=True):
+        columns[f"error_{summary.group_name(label)}"] = errors
+    for name in ("total_error", "gap", "objective", "lower_bound", "optimality_gap"):
+        columns[name] = getattr(frontier, name)
+    for name in ("total_error", "gap"):
+        interval = getattr(frontier, f"{name}_interval")
+        if interval is not None:
+            columns[f"{name}_low"], columns[f"{name}_high"] = interval.T
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def _document(options: argparse.Namespace, frontier: Frontier, data: Data | None) -> dict[str, Any]:
+    return {
+        "data": options.data,
+        "n_components": frontier.n_components,
+        "groups": list(frontier.group_labels),
+        "standardize": options.standardize,
+        "notes": [] if data is None else list(data.notes),
+        "points": points(frontier),
+    }
+
+
+def _write(path: Path, frontier: Frontier, document: dict[str, Any]) -> None:
+    with replacing(path) as temporary:
+        if path.suffix.lower() == ".csv":
+            with open(temporary, "w", newline="", encoding="utf-8") as file:
+                writer = csv.DictWriter(file, list(document["points"][0]), lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(document["points"])
+        elif path.suffix.lower() == ".json":
+            text = json.dumps(console.plain(document), indent=2, ensure_ascii=False)
+            temporary.write_text(text + "\n", encoding="utf-8")
+        else:
+            _draw(temporary, frontier)
+
+
+def _draw(path: Path, frontier: Frontier) -> None:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError('the picture needs matplotlib: pip install "fairspan[plot]".') from error
+    figure = Figure(figsize=(7, 5), layout="constrained")
+    frontier.plot(figure.subplots())
+    figure.savefig(path, dpi=150)
+
+
+def _table(frontier: Frontier) -> str:
+    """Show some points, evenly spaced in the gap, the first and the last always."""
+    few = len(frontier.group_labels) <= _MOST_GROUPS
+    labels = [summary.group_name(label) for label in frontier.group_labels] if few else []
+    header = ["fairness weight", "gap", "total error", *labels, "proved within"]
+    shown = _spread(frontier.gap)
+    rows = []
+    for i in shown:
+        errors = frontier.group_errors[i] if few else ()
+        rows.append(
+            [
+                console.number(frontier.fairness_weight[i]),
+                _cell(frontier, "gap", i),
+                _cell(frontier, "total_error", i),
+                *map(console.number, errors),
+                f"{frontier.optimality_gap[i]:.0e}",
+            ]
+        )
+    text = console.table(header, rows)
+    n_points = len(frontier.gap)
+    return text if len(shown) == n_points else f"{text}\n({len(shown)} of {n_points} points)"
+
+
+def _spread(gap: Any) -> list[int]:
+    if len(gap) <= _SHOWN:
+        return list(range(len(gap)))
+    targets = np.linspace(gap[0], gap[-1], _SHOWN)
+    return sorted({int(np.argmin(np.abs(gap - target))) for target in targets} | {0, len(gap) - 1})
+
+
+def _cell(frontier: Frontier, name: str, i: int) -> str:
+    text = console.number(getattr(frontier, name)[i], frontier.total_error[i])
+    interval = getattr(frontier, f"{name}_interval")
+    if interval is None:
+        return text
+    low, high = map(console.number, interval[i])
+    return f"{text} [{low}, {high}]"
+
+
+def _sentence(frontier: Frontier) -> str:
+    gap, total = frontier.gap, frontier.total_error
+    first, last = int(np.argmin(frontier.fairness_weight)), int(np.argmin(gap))
+    if not gap[first] > gap[last]:
+        return "The gap is as small as it can be from the start."
+    closed = 100 * (1 - gap[last] / gap[first])
+    cost = console.percent(total[last] / total[first] - 1)
+    text = f"{closed:.0f} % of the gap can be closed for {cost} more total error"
+    half = np.flatnonzero(gap <= 0.5 * gap[first])
+    if closed > 60 and len(half):
+        i = int(half[np.argmin(total[half])])
+        share = 100 * (1 - gap[i] / gap[first])
+        text += f"; {share:.0f} % of it for {console.percent(total[i] / total[first] - 1)}"
+        text += f" (fairness weight {console.number(frontier.fairness_weight[i])})"
+    return f"{text}."

@@ -1,0 +1,82 @@
+"""``fairspan info``: what a model file or a moments file holds."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from fairspan import _moments_file
+from fairspan._archive import format_of
+from fairspan.cli import OK, console, summary
+from fairspan.cli.data import add_json_argument
+from fairspan.cli.moments import groups_table, moments_document
+from fairspan.model_file import ModelFile, read_model
+
+_EXAMPLES = """\
+examples:
+  fairspan info model.npz
+  fairspan info site.npz --json"""
+_SHOWN = 8
+"""Features named in the text."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what can be asked."""
+    parser.usage, parser.epilog = "fairspan info FILE [options]", _EXAMPLES
+    parser.add_argument("file", metavar="FILE", help="what fairspan fit, moments or merge wrote")
+    add_json_argument(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Tell what the file holds."""
+    size = f"{os.path.getsize(options.file):,} bytes"
+    if format_of(options.file) == _moments_file.FORM:
+        moments, _ = _moments_file.load(options.file)
+        lines = [summary.data_line(Path(options.file).name, moments), "", groups_table(moments), ""]
+        lines += [f"features  {_some(moments.feature_names, moments.n_features)}"]
+        document = {"kind": "moments", **moments_document(moments)}
+        console.answer(options.json, "\n".join([*lines, f"file      {size}"]), document)
+        return OK
+    file = read_model(options.file)
+    document = {"kind": "model", **summary.model_document(file.model), "versions": file.versions}
+    document |= {"sha256": file.sha256, "columns": file.columns}
+    console.answer(options.json, _text(file, size), document)
+    return OK
+
+
+def _text(file: ModelFile, size: str) -> str:
+    model: Any = file.model
+    name = type(model).__name__
+    given = model.get_params(deep=False)
+    default = type(model)().get_params(deep=False)
+    shown = ("n_components", "fairness_weight", "radius", "standardize")
+    parameters = ", ".join(
+        f"{key}={value!r}" for key, value in given.items() if key in shown or value != default[key]
+    )
+    names = getattr(model, "feature_names_in_", None)
+    kept = "kept" if hasattr(model, "moments_") else "not kept: certify needs --moments"
+    lines = [
+        f"{name}: {model.n_features_in_} features -> {model.n_components_} components, fitted on "
+        f"{model.n_samples_:,} rows",
+        "",
+        summary.errors_table({name: model}),
+        "",
+        summary.proof(model),
+        "",
+        f"parameters  {parameters}",
+        f"features    {_some(names, model.n_features_in_)}",
+        f"variance    {100 * model.explained_variance_ratio_.sum():.1f} % of the total is kept",
+        f"moments     {kept}",
+        "written by  " + ", ".join(f"{key} {value}" for key, value in file.versions.items()),
+        f"file        {size}, sha256 {file.sha256[:16]}...",
+    ]
+    return "\n".join(lines)
+
+
+def _some(names: Any, count: int) -> str:
+    if names is None:
+        return f"{count}, without names"
+    more = f" and {count - _SHOWN} more" if count > _SHOWN else ""
+    return ", ".join(map(str, list(names)[:_SHOWN])) + more

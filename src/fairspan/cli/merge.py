@@ -1,0 +1,48 @@
+"""``fairspan merge``: moments of several sites become those of all their rows together."""
+
+from __future__ import annotations
+
+import argparse
+
+from fairspan import _moments_file
+from fairspan.cli import OK, console, summary
+from fairspan.cli.data import add_json_argument
+from fairspan.cli.moments import groups_table, moments_document
+from fairspan.cli.paths import check_output
+
+_EXAMPLES = """\
+examples:
+  fairspan merge north.npz south.npz -o all.npz
+
+The result equals the moments of all rows in one table, whatever the order of the files."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what a merge can be told."""
+    parser.usage, parser.epilog = (
+        "fairspan merge SITE.npz SITE.npz ... -o ALL.npz [options]",
+        _EXAMPLES,
+    )
+    parser.add_argument("files", nargs="+", metavar="SITE.npz", help="what fairspan moments wrote")
+    parser.add_argument("-o", "--output", required=True, metavar="ALL.npz")
+    add_json_argument(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Add the moments."""
+    check_output(options.output, options.files)
+    total, columns = _moments_file.load(options.files[0])
+    for path in options.files[1:]:
+        more, others = _moments_file.load(path)
+        try:
+            total = total + more
+        except ValueError as error:
+            raise ValueError(f"{path!r} does not fit {options.files[0]!r}: {error}") from None
+        columns = columns if columns == others else None
+    _moments_file.save(options.output, total, columns)
+    lines = [summary.data_line(f"{len(options.files)} files", total), "", groups_table(total), ""]
+    lines += [f"Moments: {options.output}"]
+    lines += [f"Next:  fairspan fit {options.output} -k 3 -o model.npz"]
+    document = moments_document(total) | {"files": options.files, "output": options.output}
+    console.answer(options.json, "\n".join(lines), document)
+    return OK

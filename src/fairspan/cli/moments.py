@@ -1,0 +1,81 @@
+"""``fairspan moments``: a table without its rows, to be added to those of other sites."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from fairspan import _moments_file
+from fairspan.cli import OK, UsageError, console, summary
+from fairspan.cli.data import add_json_argument, add_table_arguments, is_moments, load_data
+from fairspan.cli.paths import check_output
+from fairspan.moments import GroupMoments
+
+_EXAMPLES = """\
+examples:
+  fairspan moments north.csv --sensitive sex -o north.npz
+  fairspan moments south.csv --sensitive sex -o south.npz
+  fairspan merge north.npz south.npz -o all.npz
+  fairspan fit all.npz -k 3 -o model.npz
+
+The file holds one matrix a group and no rows. All sites must use the same columns; with --one-hot,
+name the values so that every site makes the same columns: --one-hot region=east,west."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what moments can be told."""
+    parser.usage, parser.epilog = (
+        "fairspan moments DATA --sensitive COLUMN -o SITE.npz [options]",
+        _EXAMPLES,
+    )
+    parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
+    add_table_arguments(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="SITE.npz")
+    add_json_argument(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read the table and write its moments."""
+    check_output(options.output, [options.data])
+    if is_moments(options.data):
+        raise UsageError(f"{options.data!r} is no table; fairspan info tells what it holds.")
+    data = load_data(options)
+    moments = data.moments()
+    _moments_file.save(options.output, moments, data.columns.to_json())
+    lines = [summary.data_line(Path(options.data).name, moments, data.by)]
+    lines += [f"  {note}" for note in data.notes]
+    lines += ["", groups_table(moments), "", f"Moments, without any row: {options.output}"]
+    lines += [f"Next:  fairspan merge {options.output} ... -o all.npz"]
+    document = moments_document(moments) | {"notes": list(data.notes), "output": options.output}
+    console.answer(options.json, "\n".join(lines), document)
+    return OK
+
+
+def groups_table(moments: GroupMoments) -> str:
+    """Set groups with their sizes in a table."""
+    weighted = not (moments.weights == moments.counts).all()
+    header = ["group", "rows", *(["weight"] if weighted else []), "share"]
+    rows = [
+        [
+            summary.group_name(label),
+            f"{count:,}",
+            *([console.number(weight)] if weighted else []),
+            f"{share:.1%}",
+        ]
+        for label, count, weight, share in zip(
+            moments.labels, moments.counts, moments.weights, moments.shares, strict=True
+        )
+    ]
+    return console.table(header, rows)
+
+
+def moments_document(moments: GroupMoments) -> dict[str, Any]:
+    """Give what programs want to know of moments."""
+    groups = zip(moments.labels, moments.counts.tolist(), moments.weights.tolist(), strict=True)
+    return {
+        "n_rows": int(moments.counts.sum()),
+        "n_features": moments.n_features,
+        "feature_names": moments.feature_names,
+        "groups": [{"label": a, "rows": n, "weight": w} for a, n, w in groups],
+    }

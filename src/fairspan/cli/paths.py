@@ -1,0 +1,49 @@
+"""Where output may go: checked before work begins, so that no work is done in vain."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+
+def check_output(
+    path: str | Path, inputs: Iterable[str | Path] = (), endings: Sequence[str] = ()
+) -> Path:
+    """Check that a file can be written there and that no input is lost.
+
+    Parameters
+    ----------
+    path : str or path
+        The file to write.
+    inputs : iterable of str or path
+        Files that are read, which the output must not replace.
+    endings : sequence of str
+        The endings that are known, if the format depends on it.
+
+    Returns
+    -------
+    Path
+        The path.
+    """
+    path = Path(path)
+    if endings and path.suffix.lower() not in endings:
+        raise ValueError(
+            f"the output {str(path)!r} must end in one of {', '.join(endings)}; that sets its "
+            "format."
+        )
+    if path.is_dir():
+        raise ValueError(f"the output {str(path)!r} is a folder; name a file in it.")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"the output {str(path)!r} is not a regular file; choose another name.")
+    if not path.parent.is_dir():
+        raise ValueError(
+            f"the folder {str(path.parent)!r} of the output {path.name!r} does not exist; make "
+            "it first."
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise ValueError(f"the folder {str(path.parent)!r} may not be written to.")
+    for other in inputs:
+        if path.exists() and Path(other).exists() and os.path.samefile(path, other):
+            raise ValueError(f"the output {str(path)!r} is also an input; choose another name.")
+    return path

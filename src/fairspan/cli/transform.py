@@ -1,0 +1,125 @@
+"""``fairspan transform``: rows of a table in the coordinates of a saved model."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fairspan._atomic import replacing
+from fairspan.cli import OK, UsageError
+from fairspan.cli.columns import Columns
+from fairspan.cli.console import answer
+from fairspan.cli.data import add_json_argument, add_table_arguments, open_data, read_features
+from fairspan.cli.paths import check_output
+from fairspan.cli.tables import Source
+from fairspan.model_file import read_model
+
+_ENDINGS = (".csv", ".npy", ".parquet", ".feather")
+_EXAMPLES = """\
+examples:
+  fairspan transform model.npz people.csv -o projected.csv
+  fairspan transform model.npz people.csv -o projected.npy --missing drop-rows
+  fairspan transform model.npz people.csv -o projected.parquet --keep id sex
+
+Columns are found by name, in any order; others in the table are ignored. The sensitive column is
+not needed: the projection is blind to it."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what a projection can be told."""
+    parser.usage, parser.epilog = "fairspan transform MODEL DATA -o OUT [options]", _EXAMPLES
+    parser.add_argument("model", metavar="MODEL", help="what fairspan fit saved")
+    parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
+    add_table_arguments(parser, groups=False)
+    parser.add_argument(
+        "--keep",
+        nargs="+",
+        metavar="COLUMN",
+        help="copy these columns beside the components, for instance an identifier",
+    )
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="OUT", help="a csv, npy, parquet or feather file"
+    )
+    add_json_argument(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Project the rows and write them."""
+    output = check_output(options.output, [options.model, options.data], _ENDINGS)
+    file = read_model(options.model)
+    model: Any = file.model
+    source = open_data(options)
+    columns = _columns(model, source, file.columns)
+    if options.keep and output.suffix.lower() == ".npy":
+        raise UsageError("--keep needs an output with column names: csv, parquet or feather.")
+    X, kept, notes = read_features(source, columns, options)
+    names = [str(name) for name in model.get_feature_names_out()]
+    # The columns were found by name just now.
+    vars(model).pop("feature_names_in_", None)
+    projected = model.transform(X)
+    write_table(output, kept | dict(zip(names, projected.T, strict=True)))
+    n_rows = len(projected)
+    lines = [*(f"  {note}" for note in notes)]
+    lines += [f"{n_rows:,} rows, {X.shape[1]} features -> {len(names)} components: {output}"]
+    document = {"model": options.model, "data": options.data, "output": str(output)}
+    document |= {"n_rows": n_rows, "columns": [*kept, *names], "notes": notes}
+    answer(options.json, "\n".join(lines), document)
+    return OK
+
+
+def _columns(model: Any, source: Source, recipe: Any) -> Columns:
+    """Tell which columns are features: as when fitted, by the model's names, or by position."""
+    if recipe is not None:
+        columns = Columns.from_json(recipe)
+        if columns.is_named == isinstance(source.names[0], str):
+            return columns
+    elif hasattr(model, "feature_names_in_") and isinstance(source.names[0], str):
+        return Columns(tuple(model.feature_names_in_))
+    if len(source.names) != model.n_features_in_:
+        raise ValueError(
+            f"{str(source.path)!r} has {len(source.names)} columns and the model needs "
+            f"{model.n_features_in_}; columns cannot be found by name here, so give a table of "
+            "exactly the model's features, in its order."
+        )
+    return Columns(source.names)
+
+
+def write_table(path: Path, columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]]) -> None:
+    """Write columns in the format of the ending, whole or not at all."""
+    ending = path.suffix.lower()
+    with replacing(path) as temporary:
+        if ending == ".npy":
+            np.save(temporary, np.column_stack(list(columns.values())))
+        elif ending == ".csv":
+            with open(temporary, "w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerow(columns)
+                writer.writerows(zip(*map(_plain, columns.values()), strict=True))
+        else:
+            _write_arrow(temporary, columns, ending)
+
+
+def _plain(column: Any) -> Any:
+    """Give Python's own numbers, which csv writes with all digits."""
+    return column.tolist() if isinstance(column, np.ndarray) else column
+
+
+def _write_arrow(path: Path, columns: Mapping[str, Any], ending: str) -> None:
+    try:
+        from pyarrow import feather, parquet, table
+    except ImportError as error:
+        raise ImportError(
+            f'writing {ending} files needs pyarrow: pip install "fairspan[files]"; .csv and .npy '
+            "do without."
+        ) from error
+    whole = table({str(name): column for name, column in columns.items()})
+    if ending == ".parquet":
+        parquet.write_table(whole, path)
+    else:
+        feather.write_feather(whole, str(path))

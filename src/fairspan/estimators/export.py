@@ -1,0 +1,100 @@
+"""Where a fitted model can go: a file, scikit-learn's own classes, ONNX."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+
+class ExportMixin:
+    """Ways out of a fitted estimator."""
+
+    def save(self, path: str | PathLike[str], *, moments: bool = True) -> None:
+        """Write the fitted model to a file of plain arrays and JSON; no pickle.
+
+        :func:`fairspan.load_model` reads it, without running code.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write, under exactly this name; an old one is replaced atomically.
+        moments : bool, default=True
+            Whether to keep the moments of the data (one matrix a group). Without them the file is
+            small, but ``partial_fit`` cannot go on and ``moments_`` is absent after loading.
+        """
+        from fairspan.model_file import save_model
+
+        model: Any = self
+        save_model(model, path, moments=moments)
+
+    def to_sklearn(self) -> Any:
+        """Give the same projection as fitted objects of scikit-learn alone.
+
+        Returns
+        -------
+        PCA or Pipeline
+            A fitted :class:`sklearn.decomposition.PCA` with this subspace. With ``standardize`` a
+            pipeline of a fitted StandardScaler and the PCA, since PCA itself does not scale.
+            ``transform`` and ``inverse_transform`` agree with this estimator's up to rounding.
+        """
+        check_is_fitted(self)
+        model: Any = self
+        pca = _pca(model)
+        if model.scale_ is None:
+            return _named(pca, model)
+        scaler = StandardScaler()
+        scaler.mean_, scaler.scale_ = model.mean_.copy(), model.scale_.copy()
+        scaler.var_ = model.scale_**2
+        scaler.n_samples_seen_ = model.n_samples_
+        pca.mean_ = np.zeros_like(model.mean_)
+        pca.n_features_in_ = model.n_features_in_
+        return Pipeline([("standardscaler", _named(scaler, model)), ("pca", pca)])
+
+    def to_onnx(self) -> Any:
+        """Give the projection as an ONNX graph in single precision.
+
+        The graph has one input "X" of shape (n_samples, n_features) and returns the projected rows.
+        Write it with ``SerializeToString()``. It needs ``pip install "fairspan[onnx]"``.
+
+        Returns
+        -------
+        onnx.ModelProto
+            The graph.
+        """
+        try:
+            from skl2onnx import to_onnx
+            from skl2onnx.common.data_types import FloatTensorType
+        except ImportError as error:
+            raise ImportError('to_onnx needs skl2onnx: pip install "fairspan[onnx]".') from error
+        target = self.to_sklearn()
+        shape = [None, target.n_features_in_]
+        return to_onnx(target, initial_types=[("X", FloatTensorType(shape))])
+
+
+def _pca(model: Any) -> PCA:
+    """Fill in what scikit-learn's PCA knows after a fit."""
+    k, d = model.components_.shape
+    pca = PCA(n_components=k)
+    pca.components_, pca.mean_ = model.components_.copy(), model.mean_.copy()
+    pca.explained_variance_ = model.explained_variance_.copy()
+    pca.explained_variance_ratio_ = model.explained_variance_ratio_.copy()
+    pca.n_components_, pca.n_samples_ = k, model.n_samples_
+    weight = model.group_weights_.sum()
+    pca.singular_values_ = np.sqrt(pca.explained_variance_ * (weight - 1))
+    # The variance left out, spread evenly over the directions left out.
+    left = model.total_error_ * weight / (weight - 1)
+    pca.noise_variance_ = left / (d - k) if k < d else 0.0
+    return pca
+
+
+def _named(target: Any, model: Any) -> Any:
+    target.n_features_in_ = model.n_features_in_
+    if hasattr(model, "feature_names_in_"):
+        target.feature_names_in_ = model.feature_names_in_.copy()
+    return target

@@ -1,0 +1,261 @@
+"""Commands say what the library says."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairspan as library
+from fairspan import GroupMoments, RobustFairPCA, certify, fairness_frontier, load_model
+
+FIT = "fit people.csv -s sex --drop id region count -k 2 --standardize -o model.npz"
+
+FIT_KEYS = {
+    "class",
+    "parameters",
+    "n_features",
+    "n_rows",
+    "groups",
+    "gap",
+    "total_error",
+    "objective",
+    "lower_bound",
+    "optimality_gap",
+    "status",
+    "explained_variance_ratio",
+}
+"""What programs rely on."""
+
+
+@pytest.fixture
+def fitted(people) -> RobustFairPCA:
+    return RobustFairPCA(2, standardize=True).fit(people.X, sensitive_features=people.sex)
+
+
+def test_fit_saves_the_model_and_tells_its_numbers_exactly(fairspan, people, fitted):
+    answer = fairspan(f"{FIT} --json")
+    assert answer.code == 0
+    model = load_model("model.npz")
+    np.testing.assert_array_equal(model.components_, fitted.components_)
+    fit = answer.json["fit"]
+    assert fit["objective"] == fitted.objective_
+    assert fit["status"] == "optimal"
+    assert [group["label"] for group in fit["groups"]] == ["female", "male"]
+    assert [group["error"] for group in fit["groups"]] == fitted.group_errors_.tolist()
+    assert answer.json.keys() == {"fairspan", "data", "notes", "model", "report", "fit", "pca"}
+    assert fit.keys() == FIT_KEYS
+    plain = RobustFairPCA(2, fairness_weight=0, radius=0, standardize=True)
+    plain.fit(people.X, sensitive_features=people.sex)
+    assert answer.json["pca"]["gap"] == plain.error_gap_
+
+
+def test_fit_speaks_to_people(fairspan):
+    answer = fairspan(FIT)
+    assert answer.out.startswith("people.csv: 120 rows, 4 features, 2 groups by sex\n")
+    assert "PCA reconstructs group '" in answer.out
+    assert "Proved with" in answer.out
+    assert "Next:  fairspan transform model.npz people.csv" in answer.out
+    assert answer.err == ""
+    assert "\x1b" not in answer.out
+
+
+def test_transform_finds_columns_by_name_in_any_order(fairspan, people, fitted, folder):
+    fairspan(FIT)
+    shuffled = ["debt", "extra", "age", "height", "income"]
+    frame = pd.DataFrame(people.X, columns=["age", "income", "height", "debt"]).assign(extra="x")
+    frame[shuffled].to_csv("new.csv", index=False)
+    frame[shuffled].to_parquet("new.parquet")
+    frame[shuffled].to_feather("new.feather")
+    expected = fitted.transform(people.X)
+    for source in ("new.csv", "new.parquet", "new.feather"):
+        for target in ("out.csv", "out.npy", "out.parquet", "out.feather"):
+            answer = fairspan(f"transform model.npz {source} -o {target}")
+            assert answer.code == 0, answer
+            np.testing.assert_array_equal(read(target), expected)
+    assert pd.read_csv("out.csv").columns.tolist() == ["robustfairpca0", "robustfairpca1"]
+    assert pd.read_parquet("out.parquet").columns.tolist() == ["robustfairpca0", "robustfairpca1"]
+
+
+def read(path: str) -> np.ndarray:
+    if path.endswith(".npy"):
+        return np.load(path)
+    readers = {"csv": pd.read_csv, "parquet": pd.read_parquet, "feather": pd.read_feather}
+    return readers[path.split(".")[1]](path).to_numpy()
+
+
+def test_transform_keeps_columns_beside_rows_that_stay(fairspan, fitted, people, folder):
+    fairspan(FIT)
+    text = (folder / "people.csv").read_text().replace(f"\n1,{people.X[1, 0]},", "\n1,,")
+    (folder / "people.csv").write_text(text)
+    for target in ("out.csv", "out.parquet"):
+        line = f"transform model.npz people.csv -o {target} --keep id sex --missing drop-rows"
+        answer = fairspan(f"{line} --json").json
+        assert answer["columns"] == ["id", "sex", "robustfairpca0", "robustfairpca1"]
+        assert answer["notes"] == ["1 of 120 rows left out: missing values in 'age' (1)"]
+        frame = pd.read_csv(target) if target.endswith("csv") else pd.read_parquet(target)
+        keep = np.delete(np.arange(120), 1)
+        assert frame["id"].tolist() == keep.tolist()
+        assert frame["sex"].tolist() == people.sex[keep].tolist()
+        expected = fitted.transform(people.X)[keep]
+        np.testing.assert_array_equal(frame.iloc[:, 2:].to_numpy(), expected)
+    assert fairspan("transform model.npz people.csv -o out.npy --keep id").code == 2
+
+
+def test_models_made_in_python_project_tables_too(fairspan, people, fitted, folder):
+    fitted.save("python.npz")
+    np.save("plain.npy", people.X)
+    assert fairspan("transform python.npz plain.npy -o out.npy").code == 0
+    np.testing.assert_array_equal(np.load("out.npy"), fitted.transform(people.X))
+    assert fairspan("transform python.npz array.npy -o out.npy").code == 1
+    names = pd.DataFrame(people.X, columns=["age", "income", "height", "debt"])
+    RobustFairPCA(2).fit(names, sensitive_features=people.sex).save("python.npz")
+    assert fairspan("transform python.npz people.csv -o out.csv").code == 0
+
+
+def test_sites_merged_give_the_model_of_all_rows(fairspan, people, folder):
+    for site in ("north", "south"):
+        assert fairspan(f"moments {site}.csv -s sex -o {site}.npz").code == 0
+    assert fairspan("merge north.npz south.npz -o all.npz").code == 0
+    assert fairspan("fit all.npz -k 2 --standardize -o merged.npz").code == 0
+    assert fairspan(FIT).code == 0
+    merged, whole = load_model("merged.npz"), load_model("model.npz")
+    np.testing.assert_allclose(merged.components_, whole.components_, atol=1e-7)
+    assert merged.feature_names_in_.tolist() == ["age", "income", "height", "debt"]
+    assert fairspan("transform merged.npz people.csv -o out.npy").code == 0
+    fairspan("transform model.npz people.csv -o whole.npy")
+    np.testing.assert_allclose(np.load("out.npy"), np.load("whole.npy"), atol=1e-6)
+    info = fairspan("info all.npz --json").json
+    assert info["kind"] == "moments"
+    assert info["n_rows"] == 120
+
+
+def test_several_sensitive_columns_are_intersected_and_weights_count(fairspan, people):
+    answer = fairspan(
+        "fit people.csv -s sex -s region --weight count --drop id -k 2 --json -o model.npz"
+    )
+    groups = {"sex": people.sex, "region": people.region}
+    expected = RobustFairPCA(2).fit(
+        people.X, sensitive_features=groups, sample_weight=people.weight
+    )
+    labels = [tuple(group["label"]) for group in answer.json["fit"]["groups"]]
+    assert labels == expected.group_labels_
+    assert answer.json["fit"]["objective"] == pytest.approx(expected.objective_, rel=1e-9)
+    assert "female / east" in fairspan("info model.npz").out
+
+
+def test_arrays_are_read_by_column_number(fairspan, people, folder):
+    answer = fairspan("fit array.npy -s 0 -k 2 -o model.npz --json")
+    assert [group["label"] for group in answer.json["fit"]["groups"]] == [0, 1]
+    expected = RobustFairPCA(2).fit(people.X, sensitive_features=people.sex == "male")
+    assert answer.json["fit"]["objective"] == expected.objective_
+    assert fairspan("transform model.npz array.npy -o out.npy").code == 0
+    np.testing.assert_array_equal(np.load("out.npy"), expected.transform(people.X))
+    assert fairspan("fit array.npy -s -5 -k 2").code == 0
+
+
+def test_the_frontier_is_written_in_full(fairspan, people, folder):
+    line = "frontier people.csv -s sex --drop id region count -k 2 --standardize"
+    answer = fairspan(f"{line} -o curve.csv -o curve.json -o curve.png -o curve.svg")
+    assert answer.code == 0
+    assert "of the gap can be closed for" in answer.out
+    expected = fairness_frontier(people.X, 2, sensitive_features=people.sex, standardize=True)
+    with open("curve.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["gap"]) for row in rows] == expected.gap.tolist()
+    assert [float(row["error_male"]) for row in rows] == expected.group_errors[:, 1].tolist()
+    points = json.loads((folder / "curve.json").read_text())["points"]
+    assert [point["total_error"] for point in points] == expected.total_error.tolist()
+    assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
+    grid = fairspan(f"{line} --weights 0 1 --radius 0.1 --bootstrap 3 --json").json["points"]
+    assert [point["fairness_weight"] for point in grid] == [0, 1]
+    assert grid[0]["gap_low"] <= grid[0]["gap_high"]
+
+
+def test_compare_judges_every_method_and_says_who_cannot_be_fitted(fairspan, people):
+    line = "compare people.csv -s sex --drop id region count -k 2 --standardize"
+    answer = fairspan(f"{line} --json").json
+    assert len(answer["methods"]) == 8
+    table = library.compare(
+        {"RobustFairPCA": RobustFairPCA(2)}, people.X, people.sex, standardize=True
+    )
+    expected = table.set_index("method").loc["RobustFairPCA"]
+    assert answer["methods"]["RobustFairPCA"]["error_gap"] == pytest.approx(expected["error_gap"])
+    split = fairspan(f"{line} --seeds 3")
+    assert "[" in split.out
+    assert split.out.splitlines()[1] == "  mean squared errors on rows not fitted to"
+    assert "fits: 21/21" in split.err
+    several = fairspan("compare people.csv -s region --drop id sex count -k 2 --json")
+    assert "needs 2 groups" in several.json["not_fitted"]["ExactlyFairPCA"]
+    assert "PCA" in several.json["methods"]
+
+
+def test_certify_proves_anew_and_its_exit_code_tells(fairspan, people, fitted, folder):
+    fairspan(FIT)
+    answer = fairspan("certify model.npz --json")
+    assert answer.code == 0
+    moments = fitted.moments_.scaled(fitted.scale_)
+    expected = certify(fitted.components_, moments, fairness_weight=1.0, radius=0.1)
+    assert answer.json["lower_bound"] == expected.lower_bound
+    rng = np.random.default_rng(0)
+    other = pd.DataFrame(rng.normal(size=(60, 4)), columns=["age", "income", "height", "debt"])
+    GroupMoments.from_arrays(other, ["a", "b"] * 30).save("other.npz")
+    answer = fairspan("certify model.npz --moments other.npz")
+    assert answer.code == 3
+    assert "some subspace may be better by up to" in answer.out
+    assert fairspan("certify model.npz --moments other.npz --tolerance 10").code == 0
+    fitted.save("small.npz", moments=False)
+    assert fairspan("certify small.npz").code == 2
+    assert fairspan("certify small.npz --moments other.npz").code == 3
+    exact = library.ExactlyFairPCA(2, standardize=True).fit(people.X, sensitive_features=people.sex)
+    exact.save("exact.npz")
+    assert fairspan("certify exact.npz").code == 2
+    assert fairspan("certify exact.npz --fairness-weight 1 --radius 0").code in (0, 3)
+
+
+def test_info_tells_what_a_model_is(fairspan):
+    fairspan(FIT)
+    text = fairspan("info model.npz").out
+    assert "RobustFairPCA: 4 features -> 2 components, fitted on 120 rows" in text
+    assert "age, income, height, debt" in text
+    document = fairspan("info model.npz --json").json
+    assert document["versions"]["fairspan"] == library.__version__
+    assert document["columns"]["sensitive"] == ["sex"]
+    assert len(document["sha256"]) == 64
+
+
+def test_the_report_gets_the_rows_and_the_setting(fairspan, people, monkeypatch, folder):
+    import sys
+    from types import ModuleType
+
+    got = {}
+
+    def write_report(path, X, **options):
+        got.update(options, X=X)
+        path.write_text("<html>")
+
+    # The page has tests of its own; here only what is handed to it counts.
+    module = ModuleType("fairspan.report")
+    module.write_report = write_report
+    monkeypatch.setitem(sys.modules, "fairspan.report", module)
+    line = "people.csv -s sex --drop id region count -k 3 --fairness-weight 0.5 --radius 0"
+    assert fairspan(f"report {line} --standardize -o page.html --title Us").code == 0
+    assert (folder / "page.html").read_text() == "<html>"
+    np.testing.assert_array_equal(got.pop("X"), people.X)
+    assert got.pop("sensitive_features").tolist() == people.sex.tolist()
+    assert got == {
+        "n_components": 3,
+        "fairness_weight": 0.5,
+        "radius": 0.0,
+        "standardize": True,
+        "feature_names": ("age", "income", "height", "debt"),
+        "title": "Us",
+    }
+    answer = fairspan(f"fit {line} --report fit.html")
+    assert answer.code == 0
+    assert "Report: fit.html" in answer.out
+    assert got["title"] == "people.csv"
+    assert fairspan(f"report {line} --weight age -o page.html").code == 2

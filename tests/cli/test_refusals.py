@@ -1,0 +1,227 @@
+"""Bad input gets one sentence, an exit code, and no traceback; files stay as they were."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairspan import RobustFairPCA
+from fairspan.cli import main
+
+from .conftest import write_csv
+
+FIT = "fit people.csv -s sex --drop id region count -o model.npz"
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("fit absent.csv -s sex", "there is no file 'absent.csv'"),
+        ("fit . -s sex", "'.' is a folder"),
+        ("fit people.xlsx -s sex", "there is no file 'people.xlsx'"),
+        ("fit people.csv -s gender", "has no column 'gender' (--sensitive); its columns are 'id'"),
+        ("fit people.csv -s sx", "Did you mean 'sex'?"),
+        ("fit people.csv -s sex", "has text where numbers are needed, in 1 column: 'region' ("),
+        ("fit people.csv -s sex -s sex", "names the column 'sex' twice"),
+        ("fit people.csv -s sex --features sex age", "has another role too"),
+        ("fit people.csv -s sex --drop region -k 40", "n_components=40 must be at most"),
+        ("fit people.csv -s sex --drop region -k 0", "n_components=0 must be at least 1"),
+        ("fit people.csv -s sex --drop region --fairness-weight -1", "fairness_weight=-1.0 must"),
+        ("fit people.csv -s sex --drop region --radius nan", "radius=nan must be finite"),
+        ("fit people.csv -s sex --drop region -o no/model.npz", "folder 'no' of the output"),
+        ("fit people.csv -s sex --drop region -o people.csv", "is also an input"),
+        ("fit people.csv -s sex --drop region -o .", "is a folder; name a file"),
+        ("fit people.csv -s sex --drop region -o /dev/null", "is not a regular file"),
+        ("fit array.npy -s 9", "its columns are numbered 0 to 4"),
+        ("fit array.npy -s sex", "its columns are numbered 0 to 4"),
+        ("frontier people.csv -s sex --drop region -o curve.xlsx", "must end in one of .csv"),
+        ("transform people.csv people.csv -o out.csv", "cannot be read as a model: it is not an"),
+        ("transform absent.npz people.csv -o out.csv", "there is no file 'absent.npz'"),
+        ("merge people.csv -o all.npz", "cannot be read as group moments"),
+        ("certify people.csv", "cannot be read as a model"),
+        ("info array.npy", "it is a single .npy array"),
+        ("info .", "is a folder"),
+        ("demo --picture no/demo.png", "folder 'no' of the output"),
+        ("report people.csv -s sex -o page.txt", "must end in one of .html"),
+    ],
+)
+def test_a_bad_call_is_refused_with_one_sentence(line, text, refused, folder):
+    before = sorted(path.name for path in folder.iterdir())
+    assert text in refused(line)
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("fit people.csv", "--sensitive is missing: name the column"),
+        ("fit people.csv -s sex --separator ab", "--separator 'ab' must be one character"),
+        ("fit people.csv -s sex --encoding klingon", "is not an encoding"),
+        ("compare people.csv -s sex --weight count", "counts every row once"),
+        ("compare people.csv -s sex --seeds -1", "--seeds must be 0 or more"),
+    ],
+)
+def test_arguments_that_do_not_go_together_are_wrong_usage(line, text, refused):
+    assert text in refused(line, code=2)
+
+
+@pytest.mark.parametrize("line", ["", "fly", "fit", "fit people.csv -k three", "transform a b"])
+def test_wrong_arguments_end_with_code_2_and_the_usage(line, fairspan):
+    answer = fairspan(line)
+    assert answer.code == 2
+    assert answer.err.startswith("usage: fairspan")
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"", "is empty"),
+        (b"\n\n", "is empty"),
+        (b"a,b,sex\n", "has column names but no rows"),
+        (b"1,2,3\n4,5,6\n", "holds numbers (1, 2, 3, ...), not column names"),
+        (b"a,a,sex\n1,2,f\n", "columns of the same name: ['a']"),
+        (b"a,b,sex\n1,2,f\n1,2\n", "has 3 columns but 2 cells in about line 3"),
+        (b"a,b,sex\n1,2,f\n1,2,f,4\n", "has 3 columns but 4 cells in about line 3"),
+        (b"a,b,sex\n1,2,f\n1,inf,f\n", "infinite values stand in the columns ['b']"),
+        (b"a,b,sex\n,,\n,,\n", "missing values in 3 columns"),
+        (b"a,b,sex\n1,2,f\n", "n_samples=1"),
+        (b"a;b;sex\n1,5;2,5;f\n1;2;m\n", "in 2 columns: 'a' ('1,5' in line 2)"),
+        (b"a,b,s\xe9x\n1,2,f\n", "is not text in utf-8"),
+        (bytes(range(256)) * 20, "'bad.csv' "),
+        (b"\x00" * 1000, "'bad.csv' "),
+        (pickle.dumps({"a": 1}), "'bad.csv' "),
+        (b'a,b,sex\n1,2,"f\n' + b"x" * 200_000, "'bad.csv' "),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_a_bad_csv_file_is_refused_with_one_sentence(content, text, refused, folder):
+    (folder / "bad.csv").write_bytes(content)
+    assert text in refused("fit bad.csv -s sex")
+
+
+@pytest.mark.parametrize("ending", ["npy", "parquet", "feather", "csv.gz", "npz"])
+@pytest.mark.parametrize("content", [b"", b"hello", bytes(range(256)) * 20, b"PK\x03\x04" * 50])
+def test_files_that_are_not_what_their_ending_says_are_refused(ending, content, refused, folder):
+    (folder / f"bad.{ending}").write_bytes(content)
+    assert f"'bad.{ending}'" in refused(
+        f"fit bad.{ending} -s sex" if ending != "npz" else "fit bad.npz"
+    )
+
+
+TOKENS = [b",", b'"', b"\n", b"\r", b"\0", b"nan", b"inf", b"1e400", b";", b"\xff", b"9" * 400]
+
+
+@pytest.mark.parametrize("ending", ["csv", "npy", "parquet"])
+def test_mutated_tables_are_read_or_refused_with_one_sentence(ending, fairspan, folder):
+    pd.read_csv("people.csv").drop(columns=["id", "region"]).to_parquet("table.parquet")
+    (folder / "table.csv").write_bytes((folder / "people.csv").read_bytes())
+    np.save("table.npy", np.load("array.npy"))
+    whole, rng = (folder / f"table.{ending}").read_bytes(), random.Random(ending)
+    column = "0" if ending == "npy" else "sex"
+    codes = set()
+    for _ in range(25):
+        data = bytearray(whole)
+        for _ in range(rng.choice([1, 2, 5])):
+            at = rng.randrange(rng.choice([len(data), 200]))
+            data[at : at + 1] = rng.choice(TOKENS) if ending == "csv" else rng.randbytes(1)
+        (folder / f"mutated.{ending}").write_bytes(data)
+        drop = "--drop id region" if ending == "csv" else ""
+        answer = fairspan(f"moments mutated.{ending} -s {column} {drop} -o out.npz")
+        codes.add(answer.code)
+        assert "please report" not in answer.err
+        assert len(answer.err.splitlines()) == answer.code
+    assert codes == {0, 1}
+
+
+def test_arrays_that_are_no_tables_are_refused(refused, folder):
+    np.save("objects.npy", np.array([{}, 1], dtype=object), allow_pickle=True)
+    assert "cannot be read as an .npy array" in refused("fit objects.npy -s 0")
+    np.save("line.npy", np.ones(3))
+    assert "a table is a 2-dimensional numeric array" in refused("fit line.npy -s 0")
+
+
+def test_a_column_of_measurements_is_not_taken_for_groups(refused, folder):
+    rows = [[i * 0.5, i % 3, i % 5] for i in range(500)]
+    write_csv(folder / "t.csv", ["a", "b", "c"], rows)
+    assert "has 500 different values, and at most 200 groups" in refused("fit t.csv -s a")
+
+
+def test_missing_columns_are_named_when_projecting(fairspan, refused, folder):
+    fairspan(FIT)
+    write_csv(folder / "few.csv", ["age", "other"], [[1, 2]])
+    text = refused("transform model.npz few.csv -o out.csv")
+    assert "no column 'income', 'height', 'debt' (which the model needs)" in text
+
+
+def test_moments_that_do_not_fit_are_named(fairspan, refused, folder):
+    fairspan("moments north.csv -s sex -o north.npz")
+    fairspan("moments south.csv -s sex --drop debt -o south.npz")
+    assert "'south.npz' does not fit 'north.npz': Moments of 4 and of 3" in refused(
+        "merge north.npz south.npz -o all.npz"
+    )
+    assert "--sensitive chooses columns of a table" in refused("fit north.npz -s sex", code=2)
+    assert "moments do not hold them" in refused("fit north.npz --report p.html", code=2)
+    assert "moments do not hold them" in refused("frontier north.npz --bootstrap 5", code=2)
+    fairspan(FIT)
+    fairspan("moments people.csv -s sex --features age income -o two.npz")
+    assert "has other features than the model" in refused("certify model.npz --moments two.npz")
+
+
+def test_models_of_other_versions_and_damaged_models_are_refused(fairspan, refused, folder):
+    fairspan(FIT)
+    whole = (folder / "model.npz").read_bytes()
+    wide = '"version": 1'.encode("utf-32-le")
+    assert wide in whole
+    (folder / "model.npz").write_bytes(whole[:-50])
+    assert "cut short or damaged" in refused("info model.npz")
+    (folder / "model.npz").write_bytes(whole.replace(wide, '"version": 9'.encode("utf-32-le")))
+    assert "damaged" in refused("certify model.npz")
+
+
+def test_debug_shows_where_an_error_arose(folder, capsys):
+    assert main(["fit", "absent.csv", "-s", "sex", "--debug"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_warnings_are_one_line_each(fairspan, folder):
+    rows = [[i % 7, i % 5, "f" if i < 4 else "m"] for i in range(60)]
+    write_csv(folder / "t.csv", ["a", "b", "sex"], rows)
+    answer = fairspan("fit t.csv -s sex -k 1")
+    assert answer.code == 0
+    (line,) = answer.err.splitlines()
+    assert line.startswith("warning: 1 of 2 groups have fewer than 10 rows ('f': 4)")
+    write_csv(folder / "t.csv", ["a", "b", "sex"], [[*row[:2], "f"] for row in rows])
+    (line,) = fairspan("fit t.csv -s sex -k 1").err.splitlines()
+    assert line.startswith("warning: ")
+
+
+@pytest.mark.parametrize(
+    ("line", "output"),
+    [
+        (FIT, "model.npz"),
+        ("transform old.npz people.csv -o out.csv", "out.csv"),
+        ("moments people.csv -s sex --drop region -o site.npz", "site.npz"),
+        ("frontier people.csv -s sex --drop region -o curve.json", "curve.json"),
+        ("demo --picture demo.png", "demo.png"),
+    ],
+)
+def test_a_write_that_fails_leaves_the_old_file_whole(line, output, folder, monkeypatch):
+    people = np.loadtxt("people.csv", delimiter=",", skiprows=1, usecols=(1, 2, 3, 4))
+    frame = pd.DataFrame(people, columns=["age", "income", "height", "debt"])
+    RobustFairPCA(2).fit(frame, sensitive_features=["a", "b"] * 60).save("old.npz")
+    (folder / output).write_text("old")
+
+    def full(number):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    before = sorted(path.name for path in folder.iterdir())
+    code = main(line.split())
+    assert code == 1
+    assert (folder / output).read_text() == "old"
+    assert sorted(path.name for path in folder.iterdir()) == before

@@ -1,0 +1,120 @@
+"""Tables as people have them: every dialect read alike, nothing left out in silence."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairspan import RobustFairPCA, load_model
+from fairspan.cli import csv_table
+
+from .conftest import NAMES, write_csv
+
+FIT = "-s sex --features age income height debt -k 2 --json"
+
+
+@pytest.fixture
+def expected(people) -> float:
+    return RobustFairPCA(2).fit(people.X, sensitive_features=people.sex).objective_
+
+
+@pytest.mark.parametrize(
+    ("dialect", "option", "note"),
+    [
+        ({"delimiter": ";"}, "", "separated by semicolons (detected)"),
+        ({"delimiter": "\t"}, "", "separated by tabs (detected)"),
+        ({"delimiter": "\t"}, "--separator tab", None),
+        ({"delimiter": "|"}, "--separator |", None),
+        ({"encoding": "utf-8-sig"}, "", None),
+        ({"encoding": "latin-1"}, "--encoding latin-1", None),
+        ({"encoding": "utf-16"}, "--encoding utf-16", None),
+        ({"quoting": 1}, "", None),
+        ({"lineterminator": "\r"}, "", None),
+    ],
+    ids=str,
+)
+def test_a_csv_file_is_read_in_every_dialect(
+    dialect, option, note, fairspan, people, expected, folder, monkeypatch
+):
+    # Pieces much smaller than the table must not show in the result.
+    monkeypatch.setattr(csv_table, "_ROWS", 7)
+    columns = [people.X[:, j].tolist() for j in range(4)]
+    rows = list(map(list, zip(*columns, people.sex, people.region, strict=True)))
+    name = "région; or land" if "lineterminator" in dialect else "région; or\nland"
+    write_csv(folder / "table.csv", [*NAMES, "sex", name], rows, **dialect)
+    quoted = option.replace("|", "'|'")
+    answer = fairspan(f"fit table.csv {FIT} {quoted}")
+    assert answer.code == 0, answer
+    assert answer.json["fit"]["objective"] == expected
+    assert answer.json["notes"] == ([f"columns are {note}"] if note else [])
+
+
+def test_gzip_parquet_and_feather_give_the_same(fairspan, expected, folder):
+    data = (folder / "people.csv").read_bytes()
+    (folder / "people.csv.gz").write_bytes(gzip.compress(data))
+    frame = pd.read_csv(folder / "people.csv")
+    frame.to_parquet("people.parquet")
+    frame.assign(sex=frame["sex"].astype("category")).to_feather("people.feather")
+    for name in ("people.csv.gz", "people.parquet", "people.feather"):
+        assert fairspan(f"fit {name} {FIT}").json["fit"]["objective"] == expected, name
+
+
+def test_whole_numbers_are_labels_of_their_own_type_and_other_text_stays_text(fairspan, folder):
+    rows = [[i % 7, i % 5, i % 3, ["007", "8"][i % 2], i % 2, i % 2 + 0.5] for i in range(60)]
+    write_csv(folder / "t.csv", ["a", "b", "c", "zeros", "whole", "half"], rows)
+    for column, labels in (("zeros", ["007", "8"]), ("whole", [0, 1]), ("half", ["0.5", "1.5"])):
+        answer = fairspan(f"fit t.csv -s {column} --features a b c --json")
+        assert [group["label"] for group in answer.json["fit"]["groups"]] == labels
+
+
+def test_text_becomes_indicators_that_the_model_remembers(fairspan, people, folder):
+    line = "fit people.csv -s sex --drop id count --one-hot region -k 2 -o model.npz --json"
+    answer = fairspan(line)
+    assert answer.json["notes"] == ["column 'region' became 3 columns of zeros and ones"]
+    ones = (people.region[:, None] == np.array(["east", "west", "öst"])).astype(float)
+    X = np.hstack([people.X, ones])
+    expected = RobustFairPCA(2).fit(X, sensitive_features=people.sex)
+    model = load_model("model.npz")
+    names = ["region=east", "region=west", "region=öst"]
+    assert model.feature_names_in_.tolist() == [*NAMES, *names]
+    np.testing.assert_array_equal(model.components_, expected.components_)
+    assert fairspan("transform model.npz people.csv -o out.npy").code == 0
+    np.testing.assert_array_equal(np.load("out.npy"), expected.transform(X))
+    text = (folder / "people.csv").read_text().replace(",east,", ",mars,")
+    (folder / "new.csv").write_text(text)
+    answer = fairspan("transform model.npz new.csv -o out.npy")
+    assert answer.code == 1
+    assert "values that are not among its categories: ['mars']" in answer.err
+    named = "--one-hot region=east,west,öst,mars"
+    assert fairspan(f"fit people.csv -s sex --drop id count {named} -o model.npz").code == 0
+    assert fairspan("transform model.npz new.csv -o out.npy").code == 0
+
+
+@pytest.mark.parametrize("cell", ["", "NA", "nan", "?", "NULL"])
+def test_missing_values_are_refused_or_left_out_with_their_count(
+    cell, fairspan, refused, people, folder
+):
+    lines = (folder / "people.csv").read_text().splitlines()
+    for row in (3, 9):
+        cells = lines[row].split(",")
+        cells[2] = cell
+        lines[row] = ",".join(cells)
+    cells = lines[20].split(",")
+    lines[20] = ",".join([*cells[:5], "", *cells[6:]])
+    (folder / "people.csv").write_text("\n".join(lines))
+    text = refused(f"fit people.csv {FIT}")
+    assert "'income' (2), 'sex' (1) of 120 rows" in text
+    assert "--missing drop-rows" in text
+    answer = fairspan(f"fit people.csv {FIT} --missing drop-rows").json
+    assert answer["notes"] == ["3 of 120 rows left out: missing values in 'income' (2), 'sex' (1)"]
+    keep = np.delete(np.arange(120), [2, 8, 19])
+    expected = RobustFairPCA(2).fit(people.X[keep], sensitive_features=people.sex[keep])
+    assert answer["fit"]["objective"] == expected.objective_
+
+
+def test_a_column_that_counts_the_rows_is_pointed_out(fairspan):
+    answer = fairspan("fit people.csv -s sex --drop region")
+    assert "column 'id' just counts the rows" in answer.out

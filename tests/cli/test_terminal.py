@@ -1,0 +1,94 @@
+"""The process itself: pipes, interrupts, colours, and an install without extras."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+
+from fairspan.cli.console import paint
+
+PROGRAM = [sys.executable, "-m", "fairspan"]
+FIT = ["fit", "people.csv", "-s", "sex", "--drop", "id", "region", "-o", "model.npz"]
+
+
+def start(arguments: list[str], **options) -> subprocess.Popen:
+    return subprocess.Popen([*PROGRAM, *arguments], **options)
+
+
+def test_a_reader_that_goes_away_is_no_error(folder):
+    read, write = os.pipe()
+    os.close(read)
+    with start(FIT, stdout=write, stderr=-1) as process:
+        os.close(write)
+        assert process.stderr.read() == b""
+        assert process.wait() == 141
+    assert (folder / "model.npz").exists()
+
+
+# Stops in the middle of writing, says so, and waits to be stopped.
+STUCK = """
+import os, sys, time
+def stuck(number):
+    print("writing", flush=True)
+    time.sleep(60)
+os.fsync = stuck
+from fairspan.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_an_interrupted_run_says_so_and_leaves_the_old_file_whole(folder):
+    (folder / "model.npz").write_text("old")
+    before = sorted(path.name for path in folder.iterdir())
+    with subprocess.Popen(
+        [sys.executable, "-c", STUCK, *FIT], stdout=-1, stderr=-1, text=True
+    ) as process:
+        assert process.stdout.readline() == "writing\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 130
+        assert process.stderr.read() == "interrupted; files are as they were\n"
+    assert (folder / "model.npz").read_text() == "old"
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_colours_show_on_a_terminal_only_and_never_with_no_color(folder, monkeypatch):
+    outer, inner = pty.openpty()
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    with start(FIT, stdout=inner, stderr=inner) as process:
+        assert process.wait() == 0
+    with open(inner, "w") as terminal:
+        shown = os.read(outer, 2**16).decode()
+        assert "\x1b[1mPCA reconstructs" in shown
+        assert paint("error:", "red", terminal) == "\x1b[1;31merror:\x1b[0m"
+        monkeypatch.setenv("NO_COLOR", "1")
+        assert paint("error:", "red", terminal) == "error:"
+    os.close(outer)
+
+
+BASE_INSTALL = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("pandas", "polars", "pyarrow", "matplotlib", "skl2onnx", "onnxruntime"):
+            raise ImportError(name)
+sys.meta_path.insert(0, Absent())
+from fairspan.cli import main
+columns = ["people.csv", "-s", "sex", "--drop", "id", "region", "-k", "2"]
+assert main(["fit", *columns, "-o", "model.npz"]) == 0
+assert main(["transform", "model.npz", "people.csv", "-o", "out.csv"]) == 0
+assert "fairspan.cli.compare" not in sys.modules
+assert main(["compare", *columns]) == 0
+assert main(["frontier", *columns, "-o", "curve.csv"]) == 0
+assert main(["transform", "model.npz", "people.csv", "-o", "out.parquet"]) == 1
+"""
+
+
+def test_the_base_install_is_enough_for_csv_files(folder):
+    done = subprocess.run([sys.executable, "-c", BASE_INSTALL], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert 'pip install "fairspan[files]"' in line
