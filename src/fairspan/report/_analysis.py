@@ -27,7 +27,7 @@ _ANCHORS = 12
 """Points of the curve whose intervals are found; the page interpolates between them."""
 _SECONDS = 0.25
 """Time for the proof at each stop, for more than two groups."""
-_FEATURES = 20
+_FEATURES = 12
 """Most features whose loadings are shown for a component."""
 
 

@@ -253,7 +253,6 @@ def _page_data(found: Analysis, intervals: list[dict[str, FloatArray]] | None) -
         "threshold": _plain(fairest.threshold) if np.isfinite(fairest.threshold) else None
     }
     page["region"] = _plain(found.trade_off.region.inner)
-    page["trade_off"] = _plain(found.trade_off.curve.inner)
     page["curve"] = {
         "points": _plain(found.curve.points),
         "corners": _plain(found.curve.corners),

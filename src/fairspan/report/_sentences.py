@@ -11,7 +11,8 @@ TEMPLATES = {
     "closes": "RobustFairPCA closes the gap to {after} for {cost} more total error.",
     "widens": "RobustFairPCA changes the gap to {after} for {cost} more total error.",
     "same": "RobustFairPCA finds the same: nothing better is possible at this setting.",
-    "proof": "Proved: no projection has an objective smaller by more than {proved} of it.",
+    "proof": "Proved optimal within {proved}: no projection can lower the weighed sum of total error and gap "
+    "by more than that share.",
 }
 """Words in braces are filled in."""
 _ZERO = 1e-12
@@ -38,8 +39,8 @@ def sentences(content: dict[str, Any]) -> tuple[str, str, str]:
     before, after = page["pca"]["errors"], page["chosen"]["errors"]
     words = {
         "components": f"{k} component{'' if k == 1 else 's'}",
-        "worst": labels[before.index(max(before))],
-        "best": labels[before.index(min(before))],
+        "worst": quoted(labels[before.index(max(before))]),
+        "best": quoted(labels[before.index(min(before))]),
         "before": percent(_excess(before)),
         "after": percent(_excess(after)),
         "cost": percent(_total(shares, after) / max(_total(shares, before), _ZERO) - 1),
@@ -55,6 +56,12 @@ def sentences(content: dict[str, Any]) -> tuple[str, str, str]:
         second = "closes" if _excess(after) <= _excess(before) else "widens"
     found = [TEMPLATES[name].format(**words) for name in (first, second, "proof")]
     return found[0], found[1], found[2]
+
+
+def quoted(label: str) -> str:
+    """Put a group's name in quotes, unless it reads like words."""
+    is_words = all(character.isalpha() or character == " " for character in label)
+    return label if is_words else f"“{label}”"
 
 
 def percent(share: float) -> str:

@@ -113,6 +113,8 @@
     : Number(value.toPrecision(4)).toLocaleString("en-US", { maximumSignificantDigits: 4 });
   const small = (value) => value <= 0 ? "0" : value.toExponential(0).replace("e+", "e");
 
+  const quoted = (label) => /^[\p{L} ]*$/u.test(label) ? label : `“${label}”`;
+
   function excess(errors) {
     const [low, high] = [Math.min(...errors), Math.max(...errors)];
     if (high === low) return 0;
@@ -130,8 +132,8 @@
     const [low, high] = [Math.min(...before), Math.max(...before)];
     const words = {
       components: `${k} component${k === 1 ? "" : "s"}`,
-      worst: labels[before.indexOf(high)],
-      best: labels[before.indexOf(low)],
+      worst: quoted(labels[before.indexOf(high)]),
+      best: quoted(labels[before.indexOf(low)]),
       before: percent(excess(before)),
       after: percent(excess(after)),
       cost: percent(total(after) / Math.max(total(before), 1e-12) - 1),
@@ -199,20 +201,34 @@
 
   const columns = (points) => ({ x: points.map((p) => p[0]), y: points.map((p) => p[1]) });
 
+  /** The best compromises at radius 0: the boundary between PCA and equal errors. */
+  function compromises(page) {
+    const difference = (point) => point[0] - point[1];
+    const ends = [page.pca.errors, page.exactly_fair.errors].sort((a, b) => difference(a) - difference(b));
+    const places = Array.from({ length: 4 * page.curve.corners.length }, (_, i) => i / 4);
+    const between = places.map((place) => boundaryPoint(page.curve, place)).filter((point) =>
+      difference(point) > difference(ends[0]) && difference(point) < difference(ends[1]));
+    return [ends[0], ...between, ends[1]];
+  }
+
+  /** Edges of the chart: the whole region, or a square around the compromises. */
+  function view(page, region) {
+    const whole = [around(region.x, 0.05, 0.05), around(region.y, 0.05, 0.05)];
+    if (at("whole").checked) return whole.flat();
+    const near = columns([page.pca.errors, page.exactly_fair.errors, page.fair_pca.errors]);
+    const ranges = [near.x, near.y].map((values) => [Math.min(...values), Math.max(...values)]);
+    const width = Math.max(...ranges.map(([low, high]) => high - low), 0.02 * Math.max(...near.x, ...near.y));
+    return ranges.flatMap(([low, high]) =>
+      [0.5 * (low + high) - 0.95 * width, 0.5 * (low + high) + 0.95 * width]);
+  }
+
   function drawRegion(page, chosen) {
     const region = columns(page.region);
-    const [left, right] = around(region.x, 0.05, 0.05);
-    const [bottom, top] = around(region.y, 0.05, 0.05);
+    const [left, right, bottom, top] = view(page, region);
     put("region", region);
     const ends = [Math.max(left, bottom), Math.min(right, top)];
     put("diagonal", ends[0] < ends[1] ? { x: ends, y: ends } : { x: [], y: [] });
-    const difference = (point) => point[0] - point[1];
-    const limits = [page.pca.errors, page.exactly_fair.errors].map(difference).sort((a, b) => a - b);
-    const between = page.curve.points.filter((point) =>
-      difference(point) > limits[0] && difference(point) < limits[1]);
-    const path = [page.pca.errors, ...between, page.exactly_fair.errors]
-      .sort((a, b) => difference(a) - difference(b));
-    put("compromise", columns(path));
+    put("compromise", columns(compromises(page)));
     put("marks-region", marks(page, chosen, (errors) => errors));
     setRange("x-region", left, right);
     setRange("y-region", bottom, top);
@@ -223,7 +239,7 @@
     const shown = marks(page, chosen, project);
     let curve, others;
     if (two) {
-      curve = columns(page.trade_off);
+      curve = columns(compromises(page).map(project));
       others = columns([]);
     } else {
       const row = stops.weights.map((_, i) =>
@@ -291,8 +307,7 @@
     });
     const names = row.features.map((name, j) => [most - 1 - j, data.short_features[name]]);
     model("axis-loadings").major_label_overrides = new Map(names);
-    const reach = 1.1 * Math.max(...row.pca.map(Math.abs), ...row.chosen.map(Math.abs));
-    setRange("x-loadings", -reach, reach);
+    setRange("x-loadings", ...around([0, ...row.pca, ...row.chosen], 0.07, 0.07));
     setRange("y-loadings", most - n - 0.7, most - 0.3);
     const { fairness_weight: weight, radius } = data.setting;
     at("loadings-text").textContent = ` at the report’s weight ${weight} and radius ${radius}.`
@@ -326,7 +341,7 @@
     stroke("glyph-diagonal", c.muted);
     stroke("glyph-compromise", c.curve); stroke("glyph-price", c.curve);
     fill("glyph-beyond", c.ground);
-    fill("glyph-stops", c.pale); stroke("glyph-stops", c.pale);
+    fill("glyph-stops", c.muted); stroke("glyph-stops", null);
     stroke("glyph-marks-region", c.card); stroke("glyph-marks-price", c.card);
     for (const [name, colour] of [["pca", c.pca], ["chosen", c.curve]]) {
       fill(`glyph-bars-${name}`, colour); stroke(`glyph-bars-${name}`, colour);
@@ -460,6 +475,10 @@
     setText("price-text", two
       ? "No projection lies below the curve: a smaller gap costs at least this much total error."
       : "Grey: the optima of all settings. The line joins those of this radius, from PCA's weight 0 up.");
+    setText("path-name", two ? "best compromises at radius 0" : "optima at this radius");
+    if (data.data.features === 2) setText("region-text", "With two features, every pair of group "
+      + "errors on the edge of the shaded area is attained by some projection, and no other. On the "
+      + "dashed line both errors are equal.");
     const worst = Math.max(...data.by_components.map((page) => page.curve?.accuracy ?? 0));
     setText("method-text", two
       ? "This page holds the boundary of the attainable errors and finds the optimum of each slider "
@@ -495,6 +514,7 @@
       state.component = Number(at("component").value);
       show();
     });
+    at("whole").addEventListener("change", show);
     at("reset").addEventListener("click", reset);
     at("copy").addEventListener("click", copy);
     const repaint = () => { paint(); show(); };
