@@ -50,7 +50,7 @@ def two_groups(cancer):
         sensitive_features=groups,
         feature_names=names,
         standardize=True,
-        max_components=4,
+        max_components=3,
         n_bootstrap=50,
         title="Breast cancer",
     )

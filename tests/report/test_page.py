@@ -206,6 +206,7 @@ def test_night_and_print_change_the_colours_of_page_and_charts(two_page):
 
 
 def test_the_setting_can_be_copied_without_a_clipboard(two_page):
+    two_page.tab.locator("#reset").click()
     two_page.tab.locator("#copy").click()
     two_page.tab.wait_for_function("document.getElementById('copied').textContent !== ''")
     assert two_page.text("copied") in ("Copied.", "Selected: press Ctrl+C to copy.")

@@ -10,6 +10,7 @@ import os
 from typing import Any
 
 from fairspan.report._build import build
+from fairspan.report._page import require_bokeh
 from fairspan.report._report import Report
 
 __all__ = ["Report", "build", "write_report"]
@@ -32,6 +33,7 @@ def write_report(path: str | os.PathLike[str], X: Any, **options: Any) -> Report
     Report
         What was written.
     """
+    require_bokeh()
     report = build(X, **options)
     report.write_html(path)
     return report

@@ -178,9 +178,7 @@ def _optima(
     return found
 
 
-def _loadings(
-    names: list[str], fair: FloatArray, plain: FloatArray
-) -> list[dict[str, Any]]:
+def _loadings(names: list[str], fair: FloatArray, plain: FloatArray) -> list[dict[str, Any]]:
     """The largest loadings of each component and PCA's, with PCA's sign turned to agree."""
     plain = plain * np.where(np.sum(plain * fair, axis=1) < 0, -1.0, 1.0)[:, None]
     rows = []

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from fairspan._types import FloatArray, Label
+from fairspan._types import FloatArray
 from fairspan._validation import (
     check_components,
     check_flag,
@@ -22,6 +22,7 @@ from fairspan.estimators.steps import check_size, pooled_scale, warn_of_small_gr
 from fairspan.groups import encode_groups
 from fairspan.moments import GroupMoments
 from fairspan.report._analysis import Analysis, Data, analyse
+from fairspan.report._content import facts_of, groups_of, page_data, projected_rows
 from fairspan.report._intervals import LEVEL, Rows, bootstrap_all
 from fairspan.report._report import Report
 from fairspan.report._settings import Settings
@@ -33,8 +34,6 @@ SCOPE = (
 )
 _COMPONENTS_TWO, _COMPONENTS_MORE = 8, 4
 """Most components of the slider unless told otherwise: for two groups, and for more."""
-_DIGITS = 9
-_ROWS_SHOWN = 2000
 
 
 def build(
@@ -100,10 +99,11 @@ def build(
     >>> page = report.build(data.data, sensitive_features=groups, standardize=True,
     ...                     n_components=2, max_components=2, n_bootstrap=0)
     >>> page.headline
-    'With 2 components, PCA reconstructs malignant 27 % worse than benign.'
+    'With 2 components, PCA reconstructs malignant 43 % worse than benign.'
     """
     weight, size = check_number("fairness_weight", fairness_weight), check_number("radius", radius)
     check_flag("include_rows", include_rows)
+    check_integer("random_state", random_state, 0)
     if n_bootstrap:
         check_integer("n_bootstrap", n_bootstrap, 20)
     moments, rows = _read(X, sensitive_features, sample_weight)
@@ -120,14 +120,8 @@ def build(
         "format": "fairspan.report",
         "version": 1,
         "title": title or "How PCA serves the groups",
-        "groups": _groups(moments),
-        "data": {
-            "rows": int(moments.counts.sum()),
-            "features": moments.n_features,
-            "weighted": bool((moments.weights != moments.counts).any()),
-            "from_moments": rows is None,
-            "variance": _plain(variance),
-        },
+        "groups": groups_of(moments),
+        "data": facts_of(moments, variance, from_moments=rows is None),
         "setting": {
             "n_components": int(n_components),
             "fairness_weight": weight,
@@ -135,17 +129,14 @@ def build(
             "standardize": bool(standardize),
         },
         "stops": {"components": numbers, "weights": settings.weights, "radii": settings.radii},
-        "by_components": [
-            _page_data(one, found_intervals)
-            for one, found_intervals in zip(found, intervals, strict=True)
-        ],
+        "by_components": list(map(page_data, found, intervals)),
         "intervals": {"level": LEVEL, "replicates": n_bootstrap if rows is not None else 0},
-        "projected": _projected(data, rows, found[n_components - 1], random_state)
-        if include_rows
-        else None,
+        "projected": None,
         "scope": SCOPE,
         "versions": _versions(),
     }
+    if include_rows:
+        content["projected"] = projected_rows(data, rows, found[n_components - 1], random_state)
     return Report(content)
 
 
@@ -220,99 +211,6 @@ def _intervals(
     everything = [data.in_features(components) for each in lists for components in each]
     answers = iter(bootstrap_all(rows, data.moments, data.scale, everything, n_bootstrap, seed))
     return [[next(answers) for _ in each] for each in lists]
-
-
-def _page_data(found: Analysis, intervals: list[dict[str, FloatArray]] | None) -> dict[str, Any]:
-    """All about one number of components, as plain lists and numbers."""
-    of = iter(intervals or [])
-    page: dict[str, Any] = {
-        "k": found.k,
-        "pca": _point(found.pca.group_errors, next(of, None)),
-        "chosen": _point(found.chosen.group_errors, next(of, None))
-        | {
-            "objective": _plain(found.chosen.objective),
-            "lower_bound": _plain(found.chosen.lower_bound),
-            "proved": _plain(found.chosen.optimality_gap),
-        },
-        "fair_pca": _point(found.fair_pca.group_errors_, None)
-        | {"proved": _plain(found.fair_pca.optimality_gap_)},
-        "loadings": [
-            {**row, "chosen": _plain(row["chosen"]), "pca": _plain(row["pca"])}
-            for row in found.loadings
-        ],
-    }
-    if found.trade_off is None:
-        page["optima"] = [
-            _point(optimum.group_errors, next(of, None)) | {"proved": _plain(optimum.optimality_gap)}
-            for optimum in found.optima
-        ]
-        return page
-    assert found.curve is not None
-    fairest = found.trade_off.fairest
-    page["exactly_fair"] = _point(fairest.result.group_errors, None) | {
-        "threshold": _plain(fairest.threshold) if np.isfinite(fairest.threshold) else None
-    }
-    page["region"] = _plain(found.trade_off.region.inner)
-    page["curve"] = {
-        "points": _plain(found.curve.points),
-        "corners": _plain(found.curve.corners),
-        "accuracy": _plain(found.curve.accuracy),
-    }
-    problem = found.trade_off.problem
-    if intervals:
-        anchors = [problem.errors(components.T) for components in found.anchors]
-        points = [_point(errors, next(of)) for errors in anchors] + [page["pca"], page["chosen"]]
-        page["anchors"] = sorted(points, key=lambda at: at["errors"][0] - at["errors"][1])
-    return page
-
-
-def _point(errors: FloatArray, interval: dict[str, FloatArray] | None) -> dict[str, Any]:
-    point: dict[str, Any] = {"errors": _plain(errors)}
-    if interval is not None:
-        point |= {"interval": _plain(interval["errors"]), "gap_interval": _plain(interval["gap"])}
-    return point
-
-
-def _plain(values: Any) -> Any:
-    """Numbers as Python's own, with as many digits as a page needs."""
-    if isinstance(values, np.ndarray):
-        return [_plain(value) for value in values]
-    return float(f"{float(values):.{_DIGITS}g}")
-
-
-def _groups(moments: GroupMoments) -> list[dict[str, Any]]:
-    columns = (moments.labels, moments.counts, moments.weights, moments.shares)
-    return [
-        {"label": text_of(label), "rows": int(n), "weight": _plain(w), "share": float(share)}
-        for label, n, w, share in zip(*columns, strict=True)
-    ]
-
-
-def text_of(label: Label) -> str:
-    """Give a group's label as text; an intersection by its parts."""
-    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
-
-
-def _projected(data: Data, rows: Rows | None, found: Analysis, seed: int) -> dict[str, Any]:
-    """Rows on the first two components of the report's setting, as coordinates and group codes."""
-    assert rows is not None
-    n = len(rows.X)
-    rng = np.random.default_rng(seed)
-    kept = np.sort(rng.choice(n, min(n, _ROWS_SHOWN), replace=False))
-    centred = rows.X[kept] - data.moments.mean
-    if data.scale is not None:
-        centred = centred / data.scale
-    coordinates = centred @ found.components.T
-    if found.k == 1:
-        lost = np.sum(centred**2, axis=1) - coordinates[:, 0] ** 2
-        coordinates = np.column_stack([coordinates, np.sqrt(np.maximum(lost, 0.0))])
-    return {
-        "x": _plain(coordinates[:, 0]),
-        "y": _plain(coordinates[:, 1]),
-        "group": rows.groups.codes[kept].tolist(),
-        "y_is_distance": found.k == 1,
-        "left_out": n - len(kept),
-    }
 
 
 def _versions() -> dict[str, str]:

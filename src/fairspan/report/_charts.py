@@ -1,4 +1,4 @@
-"""The charts of a page: Bokeh figures with empty sources, which the page's script fills and colours.
+"""The charts of a page: Bokeh figures with empty sources, which the script fills and colours.
 
 Every model the script touches has a name. Colours come from the script alone, which knows whether
 it is night.
@@ -99,9 +99,7 @@ def _marks(plot: Any, name: str) -> None:
 
 
 def _region(first: str, second: str) -> Any:
-    plot = _figure(
-        "region", f"error of {safe_label(first)}", f"error of {safe_label(second)}", 340
-    )
+    plot = _figure("region", f"error of {safe_label(first)}", f"error of {safe_label(second)}", 340)
     plot.patch("x", "y", source=_source("region", "x", "y"), name="glyph-region")
     plot.line(
         "x",
@@ -120,7 +118,10 @@ def _region(first: str, second: str) -> Any:
 def _price() -> Any:
     plot = _figure("price", "gap between groups", "total error", 340)
     plot.varea(
-        "x", "floor", "ceiling", source=_source("beyond", "x", "floor", "ceiling"),
+        "x",
+        "floor",
+        "ceiling",
+        source=_source("beyond", "x", "floor", "ceiling"),
         name="glyph-beyond",
     )
     path = {"source": _source("price", "x", "y"), "line_width": 3, "line_cap": "round"}
@@ -138,10 +139,20 @@ def _groups(n_groups: int) -> Any:
     for name in ("pca", "chosen"):
         source = _source(f"bars-{name}", "y", "error", "low", "high", "text", "at")
         plot.hbar("y", right="error", left=0, height=0.34, source=source, name=f"glyph-bars-{name}")
-        plot.segment("low", "y", "high", "y", source=source, line_width=1.6,
-                     name=f"glyph-whisker-{name}")
-        plot.text("at", "y", "text", source=source, x_offset=6, text_baseline="middle",
-                  text_font_size="12px", text_font=value(_FONT), name=f"glyph-value-{name}")
+        plot.segment(
+            "low", "y", "high", "y", source=source, line_width=1.6, name=f"glyph-whisker-{name}"
+        )
+        plot.text(
+            "at",
+            "y",
+            "text",
+            source=source,
+            x_offset=6,
+            text_baseline="middle",
+            text_font_size="12px",
+            text_font=value(_FONT),
+            name=f"glyph-value-{name}",
+        )
     plot.yaxis.ticker = FixedTicker(ticks=list(range(n_groups)))
     plot.yaxis.name = "axis-groups"
     plot.ygrid.visible = False
@@ -174,8 +185,14 @@ def _loadings(n_features: int) -> Any:
     source = _source("loadings", "y", "pca", "chosen", "feature")
     plot.segment("pca", "y", "chosen", "y", source=source, line_width=2, name="glyph-shift")
     for name, marker in (("pca", "circle"), ("chosen", "diamond")):
-        plot.scatter(name, "y", source=source, marker=marker, size=9 if name == "pca" else 11,
-                     name=f"glyph-loading-{name}")
+        plot.scatter(
+            name,
+            "y",
+            source=source,
+            marker=marker,
+            size=9 if name == "pca" else 11,
+            name=f"glyph-loading-{name}",
+        )
     plot.add_layout(Span(location=0, dimension="height", line_width=1, name="span-zero"))
     plot.yaxis.ticker = FixedTicker(ticks=list(range(n_features)))
     plot.yaxis.name = "axis-loadings"
@@ -186,6 +203,14 @@ def _loadings(n_features: int) -> Any:
 def _rows(second: str) -> Any:
     label = "distance from the line" if second == "distance" else "component 2"
     plot = _figure("rows", "component 1", label, 380)
-    plot.scatter("x", "y", source=_source("rows", "x", "y", "colour"), size=5, fill_alpha=0.55,
-                 line_color=None, fill_color="colour", name="glyph-rows")
+    plot.scatter(
+        "x",
+        "y",
+        source=_source("rows", "x", "y", "colour"),
+        size=5,
+        fill_alpha=0.55,
+        line_color=None,
+        fill_color="colour",
+        name="glyph-rows",
+    )
     return plot

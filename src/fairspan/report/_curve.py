@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
-from fairspan._types import FloatArray
+from fairspan._types import FloatArray, IntArray
 from fairspan.report._settings import Settings
 from fairspan.solvers.boundary import Boundary, Line
 from fairspan.solvers.penalty import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
@@ -33,8 +34,12 @@ _FORETOLD = 2e-5
 """Relative accuracy of points that a parabola foretells."""
 _THIN = 1e-10
 """Arcs of fewer radians are straight."""
+_SHORT = 1e-9
+"""Arcs shorter than this share of their errors are a point."""
 _MOST_LINES = 1500
 """The search ends there; the accuracy reached is reported."""
+_SOME = 13
+"""Of the settings, every so many show where to split; no divisor of the number of radii."""
 _BISECTIONS = 40
 
 
@@ -81,36 +86,40 @@ def trace_page_curve(boundary: Boundary, settings: Settings) -> PageCurve:
         boundary, [line for line in boundary.lines if ends[0] <= line.angle <= ends[1]], math.inf
     )
     foretold: set[tuple[float, float]] = set()
-    while True:
-        gaps, optimal = _gaps(lines, settings, boundary.problem.scale)
-        accuracy = float(max(gaps.max(), 0.0))
-        arcs = list(itertools.pairwise(lines))
-        split = [
-            arc
-            for arc, gap, holds in zip(arcs, gaps, optimal, strict=True)
-            if _is_wide(*arc) and (gap > TOLERANCE or (holds and _name(*arc) not in foretold))
-        ]
-        if not split or len(lines) > _MOST_LINES:
-            break
-        for left, right in split:
-            middle = boundary.add(_middle(left, right))
-            if _foretells(left, middle, right):
-                foretold |= {_name(left, middle), _name(middle, right)}
-            lines.append(middle)
-        lines = refine(boundary, sorted(lines, key=lambda line: line.angle), math.inf)
-    points = np.array([line.point for line in lines])
-    corners = np.array([_control(*arc) for arc in itertools.pairwise(lines)])
-    return PageCurve(lines, points, corners, accuracy)
+    # Some of the settings show almost every arc to split; all of them have the last word.
+    for every in (_SOME, 1):
+        some = replace(settings, every=every)
+        while True:
+            gaps, optimal = _gaps(lines, some, boundary.problem.scale)
+            split = [
+                arc
+                for arc, gap, holds in zip(_arcs(lines), gaps, optimal, strict=True)
+                if _is_wide(*arc) and (gap > TOLERANCE or (holds and _name(*arc) not in foretold))
+            ]
+            if not split or len(lines) > _MOST_LINES:
+                break
+            for left, right in split:
+                middle = boundary.add(_middle(left, right))
+                if _foretells(left, middle, right):
+                    foretold |= {_name(left, middle), _name(middle, right)}
+                lines.append(middle)
+            lines = refine(boundary, sorted(lines, key=lambda line: line.angle), math.inf)
+    accuracy = float(max(gaps.max(), 0.0))
+    arcs = [arc for arc in _arcs(lines) if _is_long(*arc)] or [(lines[0], lines[-1])]
+    kept = [arcs[0][0], *(right for _, right in arcs)]
+    points = np.array([line.point for line in kept])
+    corners = np.array([_control(*arc) for arc in arcs])
+    return PageCurve(kept, points, corners, accuracy)
 
 
 def _gaps(
     lines: list[Line], settings: Settings, scale: float
-) -> tuple[FloatArray, np.typing.NDArray[np.bool_]]:
+) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
     """For each arc: the largest relative gap at any setting, and whether it may hold an optimum."""
     points = np.array([line.point for line in lines])
     chords = np.stack([points[:-1], points[1:]], axis=1)
     inner = _least_on(chords, settings, proved=False).min(axis=1)
-    paths = [clip([a.point, _control(a, b), b.point], (0.0, 0.0)) for a, b in _pairs(lines)]
+    paths = [clip([a.point, _control(a, b), b.point], (0.0, 0.0)) for a, b in _arcs(lines)]
     longest = max(map(len, paths))
     padded = np.array([path + path[-1:] * (longest - len(path)) for path in paths])
     outer = _least_on(padded, settings, proved=True)
@@ -119,7 +128,7 @@ def _gaps(
     return gap.max(axis=0), (gap >= -TOLERANCE).any(axis=0)
 
 
-def _pairs(lines: list[Line]) -> list[tuple[Line, Line]]:
+def _arcs(lines: list[Line]) -> list[tuple[Line, Line]]:
     return list(itertools.pairwise(lines))
 
 
@@ -153,9 +162,9 @@ def _bound(start: FloatArray, end: FloatArray) -> FloatArray:
 def _crossing(
     first: FloatArray,
     last: FloatArray,
-    rises: np.typing.NDArray[np.bool_],
+    rises: npt.NDArray[np.bool_],
     settings: Settings,
-    which: np.typing.NDArray[np.intp],
+    which: IntArray,
 ) -> FloatArray:
     low, high = np.zeros(len(first)), np.ones(len(first))
     for _ in range(_BISECTIONS):
@@ -177,9 +186,13 @@ def _name(left: Line, right: Line) -> tuple[float, float]:
 
 
 def _is_wide(left: Line, right: Line) -> bool:
+    return right.angle - left.angle > 4 * _THIN and _is_long(left, right)
+
+
+def _is_long(left: Line, right: Line) -> bool:
+    """Whether an arc leads anywhere: at a corner of the region many lines touch one point."""
     size = max(abs(value) for value in (*left.point, *right.point))
-    apart = math.dist(left.point, right.point)
-    return right.angle - left.angle > 4 * _THIN and apart > 1e-9 * size
+    return math.dist(left.point, right.point) > _SHORT * size
 
 
 def _middle(left: Line, right: Line) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from fairspan.moments import GroupMoments
 
 LEVEL = 0.95
 _BLOCK = 2**21
-"""Row errors held at once."""
+"""Numbers held at once: errors of rows, or rows."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Rows:
         How often each row counts.
     """
 
-    X: npt.NDArray[np.floating]
+    X: npt.NDArray[Any]
     groups: Groups
     weight: FloatArray
 
@@ -89,12 +90,16 @@ def bootstrap_all(
 def _row_errors(
     rows: Rows, moments: GroupMoments, scale: FloatArray | None, batch: list[FloatArray]
 ) -> FloatArray:
-    columns = []
-    for components in batch:
-        projection = Projection(components, moments.mean, scale, None)
-        centres = projection.centres(moments, "global")
-        columns.append(projection.row_errors(rows.X, rows.groups, centres))
-    return np.stack(columns, axis=1)
+    errors = np.empty((len(rows.X), len(batch)))
+    step = max(_BLOCK // rows.X.shape[1], 1)
+    for start in range(0, len(rows.X), step):
+        some = slice(start, start + step)
+        X, groups = rows.X[some], Groups(rows.groups.codes[some], rows.groups.labels)
+        for j, components in enumerate(batch):
+            projection = Projection(components, moments.mean, scale, None)
+            centres = projection.centres(moments, "global")
+            errors[some, j] = projection.row_errors(X, groups, centres)
+    return errors
 
 
 def _intervals(rows: Rows, errors: FloatArray, means: FloatArray) -> dict[str, FloatArray]:

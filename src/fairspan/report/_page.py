@@ -12,6 +12,8 @@ from fairspan import _palette
 from fairspan.report._card import data_facts, model_facts
 from fairspan.report._sentences import TEMPLATES, sentences
 
+_SCRIPTS = ("state.js", "optimum.js", "words.js", "charts.js", "page.js")
+
 
 def require_bokeh() -> None:
     """Raise where the charting library is missing, with the extra that brings it."""
@@ -66,7 +68,7 @@ def page(content: dict[str, Any]) -> str:
         "library": library.replace("</script", "<\\/script"),
         "data": embedded_json(data),
         "charts": embedded_json(charts(content)),
-        "script": _file("page.js"),
+        "script": "\n".join(map(_file, _SCRIPTS)),
     }
     # One pass, so that no text of the data is taken for a place to fill.
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _file("page.html"))
@@ -81,7 +83,7 @@ def embedded_json(value: Any) -> str:
 
 
 def _file(name: str) -> str:
-    return files("fairspan.report").joinpath(name).read_text(encoding="utf-8")
+    return files("fairspan.report").joinpath("page", name).read_text(encoding="utf-8")
 
 
 def _colours() -> str:

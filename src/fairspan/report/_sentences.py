@@ -11,8 +11,10 @@ TEMPLATES = {
     "closes": "RobustFairPCA closes the gap to {after} for {cost} more total error.",
     "widens": "RobustFairPCA changes the gap to {after} for {cost} more total error.",
     "same": "RobustFairPCA finds the same: nothing better is possible at this setting.",
-    "proof": "Proved optimal within {proved}: no projection can lower the weighed sum of total error and gap "
-    "by more than that share.",
+    "proof": (
+        "Proved optimal within {proved}: no projection can lower the weighed sum of total error "
+        "and gap by more than that share."
+    ),
 }
 """Words in braces are filled in."""
 _ZERO = 1e-12

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fairspan._types import FloatArray
+from fairspan._types import FloatArray, IntArray
 from fairspan.moments import GroupMoments
 
 _FINE_WEIGHTS = (0.01, 100.0, 61)
@@ -36,12 +36,15 @@ class Settings:
         Shares of the groups.
     sizes : ndarray of shape (n_groups,)
         Sizes of the groups, which set their radii.
+    every : int
+        Of all combinations only every so many are looked at.
     """
 
     weights: list[float]
     radii: list[float]
     shares: FloatArray
     sizes: FloatArray
+    every: int = 1
 
     @classmethod
     def around(
@@ -81,14 +84,15 @@ class Settings:
     @cached_property
     def all_weights(self) -> FloatArray:
         """Fairness weight of each combination."""
-        return np.repeat(self.weights, len(self.radii))
+        return np.repeat(self.weights, len(self.radii))[:: self.every]
 
     @cached_property
     def all_group_radii(self) -> FloatArray:
         """Radius of each group in each combination, (n_combinations, n_groups)."""
-        return np.tile(self.radii, len(self.weights))[:, None] / np.sqrt(self.sizes)
+        radii = np.tile(self.radii, len(self.weights))[:: self.every]
+        return np.asarray(radii[:, None] / np.sqrt(self.sizes))
 
-    def both_pieces(self, m: FloatArray, which: FloatArray | None = None) -> FloatArray:
+    def both_pieces(self, m: FloatArray, which: IntArray | None = None) -> FloatArray:
         """Give J_0 and J_1 of two groups.
 
         Parameters
