@@ -81,3 +81,11 @@ def many_groups():
         n_bootstrap=50,
         title=HOSTILE,
     )
+
+
+@pytest.fixture(scope="session")
+def many_features():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(90, 500)) * np.geomspace(3, 0.1, 500)
+    options = {"n_components": 1, "max_components": 1, "n_bootstrap": 20}
+    return report.build(X, sensitive_features=["a", "b", "b"] * 30, **options)

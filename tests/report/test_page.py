@@ -176,7 +176,7 @@ def test_names_are_text_and_never_markup(many_page, many_groups):
     assert "</script><script>alert" not in html
 
 
-@pytest.mark.parametrize("fixture", ["two_groups", "many_groups"])
+@pytest.mark.parametrize("fixture", ["two_groups", "many_groups", "many_features"])
 def test_no_width_or_medium_overflows(fixture, request, open_page):
     made = request.getfixturevalue(fixture)
     phone = open_page(made, width=390)

@@ -180,4 +180,4 @@ def _colour(j: int, n: int) -> str:
 
 
 def _draw_whiskers(axes: Any, at: npt.NDArray[Any], intervals: FloatArray) -> None:
-    axes.vlines(at, intervals[:, 0], intervals[:, 1], color=_palette.TEXT, lw=1.4)
+    axes.vlines(at, intervals[:, 0], intervals[:, 1], color=_palette.LIGHT["text"], lw=1.6)

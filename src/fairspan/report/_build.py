@@ -23,7 +23,7 @@ from fairspan.groups import encode_groups
 from fairspan.moments import GroupMoments
 from fairspan.report._analysis import Analysis, Data, analyse
 from fairspan.report._content import facts_of, groups_of, page_data, projected_rows
-from fairspan.report._intervals import LEVEL, Rows, bootstrap_all
+from fairspan.report._intervals import LEVEL, Rows, bootstrap_all, check_resampling
 from fairspan.report._report import Report
 from fairspan.report._settings import Settings
 
@@ -109,6 +109,8 @@ def build(
     moments, rows = _read(X, sensitive_features, sample_weight)
     if include_rows and rows is None:
         raise ValueError("include_rows=True needs the rows, which moments do not hold; give X.")
+    if n_bootstrap and rows is not None:
+        check_resampling(moments)
     numbers = _numbers_of_components(n_components, max_components, moments)
     data = _prepare(moments, standardize, feature_names, numbers[-1])
     warn_of_small_groups(moments, n_components)

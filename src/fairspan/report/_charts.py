@@ -135,7 +135,7 @@ def _groups(n_groups: int) -> Any:
     from bokeh.core.properties import value
     from bokeh.models import FixedTicker
 
-    plot = _figure("groups", "mean squared reconstruction error", "", 84 + 56 * n_groups)
+    plot = _figure("groups", "mean squared error", "", 84 + 56 * n_groups)
     for name in ("pca", "chosen"):
         source = _source(f"bars-{name}", "y", "error", "low", "high", "text", "at")
         plot.hbar("y", right="error", left=0, height=0.34, source=source, name=f"glyph-bars-{name}")

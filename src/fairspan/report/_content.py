@@ -9,6 +9,7 @@ import numpy as np
 from fairspan._types import FloatArray, Label
 from fairspan.moments import GroupMoments
 from fairspan.report._analysis import Analysis, Data
+from fairspan.report._curve import trace_back
 from fairspan.report._intervals import Rows
 
 _DIGITS = 9
@@ -51,10 +52,11 @@ def _two_groups(
     assert trade_off is not None
     assert curve is not None
     fairest = trade_off.fairest
+    back, corners = trace_back(trade_off.boundary)
     threshold = plain(fairest.threshold) if np.isfinite(fairest.threshold) else None
     content: dict[str, Any] = {
         "exactly_fair": _point(fairest.result.group_errors, None) | {"threshold": threshold},
-        "region": plain(trade_off.region.inner),
+        "back": {"points": plain(back), "corners": plain(corners)},
         "curve": {
             "points": plain(curve.points),
             "corners": plain(curve.corners),

@@ -112,6 +112,27 @@ def trace_page_curve(boundary: Boundary, settings: Settings) -> PageCurve:
     return PageCurve(kept, points, corners, accuracy)
 
 
+def trace_back(boundary: Boundary) -> tuple[FloatArray, FloatArray]:
+    """Give the rest of the region's edge, where no optimum lies, as points and control points.
+
+    Parameters
+    ----------
+    boundary : Boundary
+        Lines all around the region.
+
+    Returns
+    -------
+    tuple of ndarray
+        Points from 135 to 315 degrees, and the corners between them.
+    """
+    first = next(line for line in boundary.lines if line.angle >= LEAST_DIFFERENCE - _THIN)
+    lines = [line for line in boundary.lines if line.angle >= LARGEST_DIFFERENCE - _THIN]
+    around = first._replace(angle=first.angle + 2 * math.pi)
+    arcs = _arcs(refine(boundary, [*lines, around], math.inf))
+    points = [arcs[0][0].point, *(right.point for _, right in arcs)]
+    return np.array(points), np.array([_control(*arc) for arc in arcs])
+
+
 def _gaps(
     lines: list[Line], settings: Settings, scale: float
 ) -> tuple[FloatArray, npt.NDArray[np.bool_]]:

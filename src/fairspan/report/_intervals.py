@@ -38,6 +38,16 @@ class Rows:
     weight: FloatArray
 
 
+def check_resampling(moments: GroupMoments) -> None:
+    """Raise where so many groups are so small that most replicates would miss one."""
+    if float(np.prod(1 - np.exp(-moments.counts.astype(float)))) < 0.5:
+        smallest = moments.labels[int(np.argmin(moments.counts))]
+        raise ValueError(
+            f"Group {smallest!r} has only {int(moments.counts.min())} rows, and others are small "
+            "too: too few to resample. Set n_bootstrap=0 for a report without intervals."
+        )
+
+
 def bootstrap_all(
     rows: Rows,
     moments: GroupMoments,
@@ -76,12 +86,6 @@ def bootstrap_all(
         errors = _row_errors(rows, moments, scale, batch)
         sizes, sums = replicates(errors, rows.groups, rows.weight, n_bootstrap, rng)
         filled = (sizes > 0).all(axis=1)
-        if filled.mean() < 0.5:
-            smallest = moments.labels[int(np.argmin(moments.counts))]
-            raise ValueError(
-                f"Group {smallest!r} has only {int(moments.counts.min())} rows, too few to "
-                "resample; set n_bootstrap=0 for a report without intervals."
-            )
         means = sums[filled] / sizes[filled][..., None]
         found += [_intervals(rows, errors[:, j], means[..., j]) for j in range(len(batch))]
     return found

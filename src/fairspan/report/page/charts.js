@@ -41,12 +41,15 @@ function marks(page, chosen, project) {
 
 const columns = (points) => ({ x: points.map((p) => p[0]), y: points.map((p) => p[1]) });
 
+/** Points along a curve of parabolas. */
+const along = (curve) =>
+  Array.from({ length: 4 * curve.corners.length + 1 }, (_, i) => boundaryPoint(curve, i / 4));
+
 /** The best compromises at radius 0: the boundary between PCA and equal errors. */
 function compromises(page) {
   const difference = (point) => point[0] - point[1];
   const ends = [page.pca.errors, page.exactly_fair.errors].sort((a, b) => difference(a) - difference(b));
-  const places = Array.from({ length: 4 * page.curve.corners.length }, (_, i) => i / 4);
-  const between = places.map((place) => boundaryPoint(page.curve, place)).filter((point) =>
+  const between = along(page.curve).filter((point) =>
     difference(point) > difference(ends[0]) && difference(point) < difference(ends[1]));
   return [ends[0], ...between, ends[1]];
 }
@@ -63,7 +66,7 @@ function view(page, region) {
 }
 
 function drawRegion(page, chosen) {
-  const region = columns(page.region);
+  const region = columns([...along(page.curve), ...along(page.back)]);
   const [left, right, bottom, top] = view(page, region);
   put("region", region);
   const ends = [Math.max(left, bottom), Math.min(right, top)];
@@ -94,9 +97,11 @@ function drawPrice(page, chosen) {
   const compared = shown.x.map((_, i) => i).filter((i) => shown.name[i] !== "FairPCA");
   const x = [...curve.x, ...others.x, ...compared.map((i) => shown.x[i])];
   const y = [...curve.y, ...others.y, ...compared.map((i) => shown.y[i])];
-  const width = Math.max(...x) || 1;
+  const [least, width] = [Math.min(...x), Math.max(...x) || 1];
   const [bottom, top] = around(y, 0.15, 0.35);
-  setRange("x-price", -0.04 * width, 1.12 * width);
+  // Zero is in view, unless all gaps are far from it.
+  if (least > 0.4 * width) setRange("x-price", ...around(x, 0.12, 0.12));
+  else setRange("x-price", -0.04 * width, 1.12 * width);
   setRange("y-price", bottom, top);
   const floor = curve.x.map(() => bottom);
   put("beyond", two ? { x: curve.x, floor, ceiling: curve.y } : { x: [], floor: [], ceiling: [] });
@@ -120,7 +125,8 @@ function drawGroups(page, chosen) {
   put("bars-chosen", bars(chosen, -0.19));
   const ends = [page.pca, chosen].flatMap((point) =>
     [...point.errors, ...(point.interval ?? []).flat()]);
-  setRange("x-groups", 0, 1.22 * Math.max(...ends, 1e-300));
+  const room = innerWidth < 620 ? 1.55 : 1.25;
+  setRange("x-groups", 0, room * Math.max(...ends, 1e-300));
   setRange("y-groups", -0.6, labels.length - 0.4);
 }
 
