@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import doctest
+import functools
 import importlib
 import inspect
 import pkgutil
+from typing import Any
 
 import pytest
 from numpydoc.validate import validate
@@ -25,11 +27,25 @@ CHECKS = {
 }
 
 
-def public_objects() -> list[str]:
-    """Public names and the public methods and properties that fairspan itself defines."""
+def _exported() -> list[str]:
+    """Public names; those of a public module in its stead."""
     names = []
     for name in fairspan.__all__:
         public = getattr(fairspan, name)
+        inner = public.__all__ if inspect.ismodule(public) else []
+        names += [f"{name}.{one}" for one in inner] or [name]
+    return names
+
+
+def _find(name: str) -> Any:
+    return functools.reduce(getattr, name.split("."), fairspan)
+
+
+def public_objects() -> list[str]:
+    """Public names and the public methods and properties that fairspan itself defines."""
+    names = []
+    for name in _exported():
+        public = _find(name)
         names.append(f"fairspan.{name}")
         if not inspect.isclass(public):
             continue
@@ -50,8 +66,8 @@ def modules() -> list[str]:
 @pytest.mark.parametrize("name", public_objects())
 def test_public_names_are_documented_completely(name):
     errors = {code: text for code, text in validate(name)["errors"] if code in CHECKS}
-    public = getattr(fairspan, name.split(".")[1])
-    if name.count(".") == 1 and dataclasses.is_dataclass(public):
+    public = _find(name.removeprefix("fairspan."))
+    if inspect.isclass(public) and dataclasses.is_dataclass(public):
         # A value that is made by functions describes its fields as attributes.
         errors.pop("PR01", None)
         fields = [field.name for field in dataclasses.fields(public)]
