@@ -3,13 +3,13 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs hunt mutants bench clean
+.PHONY: demo test lint browser docs hunt mutants bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m fairspan demo
 
 # One BLAS thread for each of the workers: more only wait for one another.
-test: lint
+test: lint browser
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.dev
@@ -29,6 +29,19 @@ hunt: $(VENV)/.dev
 mutants: $(VENV)/.dev
 	$(BIN)/python -m tests.mutants
 
+# The report's tests drive it in Chromium: found, installed where that is possible, or missed aloud.
+browser:
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+	  command -v $$name > /dev/null && exit 0; \
+	done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  echo "Installing Chromium for the tests of the report."; \
+	  { apt-get -qq update && apt-get -qq install --yes --no-install-recommends chromium; } \
+	    > /dev/null 2>&1 && exit 0; \
+	fi; \
+	echo "No Chromium here, and it could not be installed: the tests that drive the report in a"; \
+	echo "browser are skipped. Install the package chromium to run them."
+
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
@@ -42,7 +55,7 @@ $(VENV)/bin/python:
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable ".[plot]"
+	$(BIN)/python -m pip install --quiet --editable ".[plot,report]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python

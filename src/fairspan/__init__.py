@@ -1,6 +1,6 @@
 """Principal components that treat groups even-handedly: robust, certified, at the cost of PCA."""
 
-from fairspan import datasets, metrics
+from fairspan import datasets, metrics, plotting, report
 from fairspan.ambiguity import gelbrich_divergence
 from fairspan.certify import certify
 from fairspan.compare import compare
@@ -33,4 +33,6 @@ __all__ = [
     "gelbrich_divergence",
     "load_model",
     "metrics",
+    "plotting",
+    "report",
 ]

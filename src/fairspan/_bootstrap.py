@@ -107,7 +107,7 @@ def bootstrap_intervals(
     moments = GroupMoments.from_groups(X, groups, sample_weight=weight)
     errors = projection.row_errors(X, groups, projection.centres(moments, centring))
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-    sizes, sums = _replicates(errors, groups, weight, n_bootstrap, rng)
+    sizes, sums = replicates(errors, groups, weight, n_bootstrap, rng)
     found = np.bincount(groups.codes, weight * errors) / np.bincount(groups.codes, weight)
     filled = (sizes > 0).all(axis=1)
     if filled.mean() < 0.5:
@@ -121,21 +121,24 @@ def bootstrap_intervals(
         labels=groups.labels,
         errors=np.quantile(means, edges, axis=0).T,
         total=np.quantile(sums.sum(axis=1) / sizes.sum(axis=1), edges),
-        gap=_gap_interval(found, means, level),
+        gap=gap_interval(found, means, level),
         level=level,
     )
 
 
-def _replicates(
+def replicates(
     errors: FloatArray,
     groups: Groups,
     weight: FloatArray,
     n_bootstrap: int,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
-    """Sizes and summed errors of the groups, (n_bootstrap, n_groups), in each replicate."""
+    """Sizes and summed errors of the groups, (n_bootstrap, n_groups), in each replicate.
+
+    Errors may have a second axis, for several projections of the same rows; so have the sums.
+    """
     shape = (n_bootstrap, len(groups.labels))
-    sizes, sums = np.zeros(shape), np.zeros(shape)
+    sizes, sums = np.zeros(shape), np.zeros((*shape, *errors.shape[1:]))
     size = max(_BLOCK // n_bootstrap, 1)
     for a in range(len(groups.labels)):
         rows = np.flatnonzero(groups.codes == a)
@@ -147,7 +150,7 @@ def _replicates(
     return sizes, sums
 
 
-def _gap_interval(found: FloatArray, means: FloatArray, level: float) -> FloatArray:
+def gap_interval(found: FloatArray, means: FloatArray, level: float) -> FloatArray:
     """Interval of the largest difference from a simultaneous band over all pairs of groups."""
     if len(found) == 1:
         return np.zeros(2)

@@ -1,7 +1,8 @@
 """The main job on two tables that come with scikit-learn: ``fairspan demo``.
 
 For each table it shows how plain PCA serves the groups, how RobustFairPCA does, what that costs in
-total error, and what is proved about it; and it draws the same in a picture.
+total error, and what is proved about it; it draws the same in a picture, and ends with a report to
+play with.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from fairspan._atomic import replacing
 from fairspan.cli import console, summary
 from fairspan.cli.paths import check_output
 from fairspan.estimators.robust import RobustFairPCA
+from fairspan.plotting import plot_group_errors
+from fairspan.report import Report, write_report
 
 _COMPONENTS, _WEIGHT, _RADIUS = 3, 1.0, 0.1
 _EXAMPLES = """\
@@ -35,6 +38,7 @@ class Example:
     unit: str
     X: npt.NDArray[Any]
     groups: npt.NDArray[Any]
+    feature_names: list[str]
 
 
 def examples() -> list[Example]:
@@ -44,9 +48,10 @@ def examples() -> list[Example]:
     diabetes = load_diabetes(scaled=False)
     # The two codes of the sex column are not documented; the groups keep their codes.
     sex = np.array([f"sex {code:.0f}" for code in diabetes.data[:, 1]])
+    others = [name for name in diabetes.feature_names if name != "sex"]
     return [
-        Example("Breast cancer", "patients", cancer.data, diagnosis),
-        Example("Diabetes", "patients", np.delete(diabetes.data, 1, axis=1), sex),
+        Example("Breast cancer", "patients", cancer.data, diagnosis, list(cancer.feature_names)),
+        Example("Diabetes", "patients", np.delete(diabetes.data, 1, axis=1), sex, others),
     ]
 
 
@@ -66,7 +71,7 @@ def table(example: Example, plain: RobustFairPCA, fair: RobustFairPCA) -> str:
 
 
 def draw(results: list[tuple[Example, RobustFairPCA, RobustFairPCA]], path: Path) -> None:
-    """Draw the errors of all groups under both methods."""
+    """Draw the errors of all groups under both methods, with bootstrap intervals."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -75,40 +80,44 @@ def draw(results: list[tuple[Example, RobustFairPCA, RobustFairPCA]], path: Path
         ) from error
     figure = Figure(figsize=(9, 4), layout="constrained")
     for axes, (example, plain, fair) in zip(figure.subplots(1, len(results)), results, strict=True):
-        labels = [
-            f"{a}\n({n})" for a, n in zip(fair.group_labels_, fair.group_counts_, strict=True)
-        ]
-        places = np.arange(len(labels))
-        for shift, name, model, colour in (
-            (-0.2, "PCA", plain, "#bbbbbb"),
-            (0.2, "RobustFairPCA", fair, "#0072b2"),
-        ):
-            bars = axes.bar(places + shift, model.group_errors_, 0.38, label=name, color=colour)
-            axes.bar_label(bars, fmt="%.2f", padding=2)
-        axes.set_xticks(places, labels)
+        models = {"PCA": plain, "RobustFairPCA": fair}
+        plot_group_errors(models, example.X, example.groups, ax=axes)
         axes.set_title(f"{example.title}, {_COMPONENTS} components")
-        axes.set_ylabel("mean squared reconstruction error")
-        axes.set_ylim(0, 1.25 * plain.group_errors_.max())
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False, loc="upper left", ncols=2)
     figure.savefig(path, dpi=150)
+
+
+def write_page(example: Example, path: Path) -> Report:
+    """Write the report of a table."""
+    return write_report(
+        path,
+        example.X,
+        sensitive_features=example.groups,
+        n_components=_COMPONENTS,
+        fairness_weight=_WEIGHT,
+        radius=_RADIUS,
+        standardize=True,
+        feature_names=example.feature_names,
+        title=f"{example.title}: {len(example.X)} {example.unit}, {example.X.shape[1]} features",
+    )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the demo can be told."""
     parser.epilog = _EXAMPLES
-    parser.add_argument(
-        "--picture",
-        type=Path,
-        default=Path("fairspan-demo.png"),
-        metavar="FILE.png",
-        help="where to draw the same (default: fairspan-demo.png)",
-    )
+    for name, kind in (("picture", "png"), ("report", "html")):
+        parser.add_argument(
+            f"--{name}",
+            type=Path,
+            default=Path(f"fairspan-demo.{kind}"),
+            metavar=f"FILE.{kind}",
+            help=f"where the {name} goes (default: fairspan-demo.{kind})",
+        )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the tables and draw the picture."""
-    check_output(options.picture)
+    """Print the tables, draw the picture and write the report."""
+    for path in (options.picture, options.report):
+        check_output(path)
     results = [(example, *fit_both(example)) for example in examples()]
     for example, plain, fair in results:
         headline = console.paint(console.sentences(summary.sentence(plain, fair)), "bold")
@@ -120,4 +129,9 @@ def run(options: argparse.Namespace) -> int:
     except ImportError as error:
         print(f"No picture was drawn. {error}")
     print("Your own table:  fairspan fit people.csv --sensitive sex -k 3 --standardize")
+    try:
+        write_page(results[0][0], options.report)
+        print(f"A report to play with, open it in a browser: {options.report.resolve()}")
+    except ImportError as error:
+        print(f"No report was written. {error}")
     return 0

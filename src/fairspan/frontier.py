@@ -133,9 +133,9 @@ class Frontier:
         matplotlib.axes.Axes
             The axes.
         """
-        from fairspan._frontier_plot import draw_frontier
+        from fairspan.plotting import plot_frontier
 
-        return draw_frontier(self, ax)
+        return plot_frontier(self, ax)
 
 
 def fairness_frontier(

@@ -227,35 +227,34 @@ def test_info_tells_what_a_model_is(fairspan):
     assert len(document["sha256"]) == 64
 
 
-def test_the_report_gets_the_rows_and_the_setting(fairspan, people, monkeypatch, folder):
-    import sys
-    from types import ModuleType
-
-    got = {}
-
-    def write_report(path, X, **options):
-        got.update(options, X=X)
-        path.write_text("<html>")
-
-    # The page has tests of its own; here only what is handed to it counts.
-    module = ModuleType("fairspan.report")
-    module.write_report = write_report
-    monkeypatch.setitem(sys.modules, "fairspan.report", module)
+def test_the_report_is_about_the_rows_and_the_setting(fairspan, people, folder):
     line = "people.csv -s sex --drop id region count -k 3 --fairness-weight 0.5 --radius 0"
-    assert fairspan(f"report {line} --standardize -o page.html --title Us").code == 0
-    assert (folder / "page.html").read_text() == "<html>"
-    np.testing.assert_array_equal(got.pop("X"), people.X)
-    assert got.pop("sensitive_features").tolist() == people.sex.tolist()
-    assert got == {
-        "n_components": 3,
-        "fairness_weight": 0.5,
-        "radius": 0.0,
-        "standardize": True,
-        "feature_names": ("age", "income", "height", "debt"),
-        "title": "Us",
-    }
+    more = "--standardize -o page.html --title Us --card card.md --numbers page.json"
+    told = fairspan(f"report {line} {more}")
+    assert told.code == 0
+    expected = library.report.build(
+        people.X,
+        sensitive_features=people.sex,
+        n_components=3,
+        fairness_weight=0.5,
+        radius=0.0,
+        standardize=True,
+        feature_names=["age", "income", "height", "debt"],
+        title="Us",
+    )
+    assert " ".join(told.out.split()).startswith(expected.summary)
+    assert json.loads((folder / "page.json").read_text()) == json.loads(expected.to_json())
+    assert (folder / "card.md").read_text() == expected.model_card()
+    assert "<title>" in (folder / "page.html").read_text()
     answer = fairspan(f"fit {line} --report fit.html")
     assert answer.code == 0
     assert "Report: fit.html" in answer.out
-    assert got["title"] == "people.csv"
-    assert fairspan(f"report {line} --weight age -o page.html").code == 2
+
+
+def test_a_report_takes_weights_and_moments(fairspan, folder):
+    line = "people.csv -s sex --drop id region"
+    assert fairspan(f"report {line} --weight count -o rows.html --numbers rows.json").code == 0
+    assert fairspan(f"moments {line} --weight count -o site.npz").code == 0
+    assert fairspan("report site.npz -o sums.html --numbers sums.json").code == 0
+    rows, sums = (json.loads((folder / f"{name}.json").read_text()) for name in ("rows", "sums"))
+    assert rows["groups"] == sums["groups"]

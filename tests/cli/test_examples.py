@@ -18,7 +18,7 @@ def examples(text: str) -> list[str]:
     return lines
 
 
-@pytest.mark.parametrize("command", [name for name in OURS if name != "report"])
+@pytest.mark.parametrize("command", OURS)
 def test_the_examples_of_the_help_run(command, fairspan, folder):
     rows = [line.split(",") for line in (folder / "people.csv").read_text().splitlines()]
     for line in examples(fairspan(f"{command} --help").out):
@@ -37,7 +37,7 @@ def prepare(line: str, fairspan, folder) -> None:
     """Make the files an example needs from the examples that come before it."""
     if "model.npz" in line and not line.startswith("fit"):
         assert fairspan("fit people.csv -s sex -k 2 -o model.npz").code == 0
-    if re.search(r"(merge|fit) .*(all|north)", line):
+    if re.search(r"(merge|fit|report) .*(all|north)", line):
         for site in ("north", "south"):
             assert fairspan(f"moments {site}.csv -s sex -o {site}.npz").code == 0
         assert fairspan("merge north.npz south.npz -o all.npz").code == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairspan import __version__
-from fairspan.cli import OK, UsageError, summary
+from fairspan.cli import OK, summary
 from fairspan.cli.console import answer, paint, sentences
 from fairspan.cli.data import (
     Data,
@@ -84,8 +84,6 @@ def run(options: argparse.Namespace) -> int:
             check_output(path, [options.data])
     data: Data | None = None
     if is_moments(options.data):
-        if options.report is not None:
-            raise UsageError("--report needs the rows of a table; moments do not hold them.")
         moments, columns = load_moments(options)
     else:
         data = load_data(options)
@@ -94,10 +92,10 @@ def run(options: argparse.Namespace) -> int:
     plain = summary.plain_pca(model, moments)
     if options.output is not None:
         save_model(model, options.output, columns=None if columns is None else columns.to_json())
-    if options.report is not None and data is not None:
+    if options.report is not None:
         from fairspan.cli.report import write
 
-        write(data, options, options.report)
+        write(moments if data is None else data, options, options.report)
     document = _document(options, model, plain, data)
     answer(options.json, _text(options, model, plain, data), document)
     return OK

@@ -7,15 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from fairspan._atomic import replacing
-from fairspan.cli import OK, UsageError
-from fairspan.cli.console import answer
-from fairspan.cli.data import Data, add_json_argument, add_table_arguments, is_moments, load_data
+from fairspan.cli import OK
+from fairspan.cli.console import answer, paint, sentences
+from fairspan.cli.data import (
+    Data,
+    add_json_argument,
+    add_table_arguments,
+    is_moments,
+    load_data,
+    load_moments,
+)
 from fairspan.cli.fit import add_model_arguments
 from fairspan.cli.paths import check_output
+from fairspan.moments import GroupMoments
+from fairspan.report import Report, build
 
 _EXAMPLES = """\
 examples:
-  fairspan report people.csv --sensitive sex -k 3 --standardize -o page.html"""
+  fairspan report people.csv --sensitive sex -k 3 --standardize -o page.html
+  fairspan report people.csv -s sex -k 3 -o page.html --card card.md --numbers page.json
+  fairspan report all.npz -k 3 -o page.html       (moments of many sites, see merge)"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,43 +35,53 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "fairspan report DATA --sensitive COLUMN [-k K] [-o PAGE.html] [options]",
         _EXAMPLES,
     )
-    parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
+    parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table, or moments")
     add_table_arguments(parser)
     add_model_arguments(parser)
     parser.add_argument("--title", help="heading of the page (default: the name of the file)")
     parser.add_argument("-o", "--output", metavar="PAGE.html", default="report.html")
+    parser.add_argument("--card", metavar="CARD.md", help="write the model card as Markdown too")
+    parser.add_argument("--numbers", metavar="PAGE.json", help="write the page's numbers too")
     add_json_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Read the table and make the page."""
     check_output(options.output, [options.data], (".html", ".htm"))
-    if is_moments(options.data):
-        raise UsageError("a report needs the rows of a table; moments do not hold them.")
-    data = load_data(options)
-    write(data, options, options.output)
-    document = {"data": options.data, "report": options.output, "notes": list(data.notes)}
-    notes = [f"  {note}" for note in data.notes]
-    text = "\n".join([*notes, f"Report: {options.output} (open it in a browser)"])
-    answer(options.json, text, document)
+    for path in (options.card, options.numbers):
+        if path is not None:
+            check_output(path, [options.data])
+    source = load_moments(options)[0] if is_moments(options.data) else load_data(options)
+    report = write(source, options, options.output)
+    for path, text in ((options.card, report.model_card()), (options.numbers, report.to_json())):
+        if path is not None:
+            with replacing(path) as temporary:
+                temporary.write_text(text, encoding="utf-8", newline="\n")
+    notes = [] if isinstance(source, GroupMoments) else list(source.notes)
+    lines = [*(f"  {note}" for note in notes), paint(sentences(report.summary), "bold"), ""]
+    lines += [f"Report: {options.output} (open it in a browser)"]
+    document = {"data": options.data, "report": options.output, "notes": notes}
+    answer(options.json, "\n".join(lines), document | {"summary": report.summary})
     return OK
 
 
-def write(data: Data, options: Any, path: str) -> None:
+def write(source: Data | GroupMoments, options: Any, path: str) -> Report:
     """Make the page, whole or not at all."""
-    from fairspan.report import write_report  # type: ignore[import-not-found, unused-ignore]
-
-    if data.weight is not None:
-        raise UsageError("the report counts every row once; leave out --weight or the report.")
-    with replacing(path) as temporary:
-        write_report(
-            temporary,
-            data.X,
-            sensitive_features=data.groups,
-            n_components=options.components,
-            fairness_weight=options.fairness_weight,
-            radius=options.radius,
-            standardize=options.standardize,
-            feature_names=data.names,
-            title=getattr(options, "title", None) or Path(options.data).name,
-        )
+    rows: dict[str, Any] = {}
+    if isinstance(source, Data):
+        rows = {
+            "sensitive_features": source.groups,
+            "sample_weight": source.weight,
+            "feature_names": source.names,
+        }
+    report = build(
+        source.X if isinstance(source, Data) else source,
+        **rows,
+        n_components=options.components,
+        fairness_weight=options.fairness_weight,
+        radius=options.radius,
+        standardize=options.standardize,
+        title=getattr(options, "title", None) or Path(options.data).name,
+    )
+    report.write_html(path)
+    return report

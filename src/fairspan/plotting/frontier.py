@@ -6,27 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairspan import _palette
 from fairspan._types import Label
+from fairspan.plotting._axes import axes_or_new, tidy
 from fairspan.solvers.trace import Enclosure, TradeOff
 
 if TYPE_CHECKING:
     from fairspan.frontier import Frontier
 
-_CURVE, _PCA, _FAIR, _TEXT, _REGION = "#0072b2", "#d55e00", "#00795a", "#4a5560", "#dfeaf4"
-"""Colours that stay apart without colour vision."""
-_POINTS = ("#333333", "#cc79a7", "#b8860b", "#56b4e9", "#7a5ac8")
-"""Colours of radii."""
 _ERROR_BARS = 12
 """Most points that show their intervals."""
 
 
-def draw_frontier(frontier: Frontier, ax: Any = None) -> Any:
-    """Draw a frontier.
+def plot_frontier(frontier: Frontier, ax: Any = None) -> Any:
+    """Draw the trade-off between total error and gap and, for two groups, what is attainable.
 
     Parameters
     ----------
     frontier : Frontier
-        What to draw.
+        From :func:`fairspan.fairness_frontier`.
     ax : matplotlib axes, optional
         Where to draw; a new figure if not given.
 
@@ -34,8 +32,21 @@ def draw_frontier(frontier: Frontier, ax: Any = None) -> Any:
     -------
     matplotlib.axes.Axes
         The axes.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fairspan import fairness_frontier, plotting
+    >>> data = load_breast_cancer()
+    >>> frontier = fairness_frontier(
+    ...     data.data, 3, sensitive_features=data.target, standardize=True
+    ... )
+    >>> ax = plotting.plot_frontier(frontier, ax=Figure().subplots())
+    >>> ax.get_xlabel()
+    'gap: error of 0 minus error of 1'
     """
-    axes = ax if ax is not None else _new_axes()
+    axes = axes_or_new(ax, (8.5, 5.5))
     trade_off = frontier.trade_off
     if frontier.total_error_interval is not None:
         _draw_intervals(axes, frontier)
@@ -50,23 +61,13 @@ def draw_frontier(frontier: Frontier, ax: Any = None) -> Any:
     axes.set_title(f"The price of equal errors, {frontier.n_components} component{plural}")
     axes.set_xlabel(f"gap: {_difference(frontier)}")
     axes.set_ylabel("total error (mean over all rows)")
-    axes.spines[["top", "right"]].set_visible(False)
+    tidy(axes)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(frameon=False, loc="lower left")
     elif trade_off is not None:
         place = {"transform": axes.transAxes, "fontsize": "small", "style": "italic"}
-        axes.text(0.02, 0.03, "proved: no subspace below the curve", color=_TEXT, **place)
+        axes.text(0.02, 0.03, "proved: no subspace below the curve", color=_palette.TEXT, **place)
     return axes
-
-
-def _new_axes() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            'Frontier.plot needs matplotlib: pip install "fairspan[plot]".'
-        ) from error
-    return plt.subplots(figsize=(8.5, 5.5), layout="constrained")[1]
 
 
 def _difference(frontier: Frontier) -> str:
@@ -92,24 +93,24 @@ def _draw_curve(axes: Any, trade_off: TradeOff) -> None:
     curve, errors = trade_off.curve, trade_off.region.inner
     for sign in (1.0, -1.0):
         difference, total = sign * (errors[:, 0] - errors[:, 1]), errors @ trade_off.problem.shares
-        axes.fill(difference, total, color=_REGION, lw=0, zorder=0)
-    axes.plot(*curve.inner.T, color=_CURVE, lw=2.5, solid_capstyle="round", zorder=3)
+        axes.fill(difference, total, color=_palette.REGION, lw=0, zorder=0)
+    axes.plot(*curve.inner.T, color=_palette.CURVE, lw=2.5, solid_capstyle="round", zorder=3)
     (pca_gap, pca_total), (gap, total) = curve.inner[0], curve.inner[-1]
     more = 100 * (total / pca_total - 1) if pca_total > 0 else 0.0
     fair = "equal errors" if gap <= 1e-6 * pca_gap else f"smallest gap {gap:.3g}"
-    _mark(axes, (gap, total), _FAIR)
-    _mark(axes, (pca_gap, pca_total), _PCA)
+    _mark(axes, (gap, total), _palette.FAIR)
+    _mark(axes, (pca_gap, pca_total), _palette.PCA)
     text = {"textcoords": "offset points", "weight": "bold", "zorder": 6}
     far = gap > 0.5 * pca_gap
     axes.annotate(
         f"{fair}: {more:+.1f} % total error",
         (gap, total),
         (-10 if far else 10, 7),
-        color=_FAIR,
+        color=_palette.FAIR,
         ha="right" if far else "left",
         **text,
     )
-    axes.annotate("PCA", (pca_gap, pca_total), (0, -17), color=_PCA, ha="center", **text)
+    axes.annotate("PCA", (pca_gap, pca_total), (0, -17), color=_palette.PCA, ha="center", **text)
 
 
 def _mark(axes: Any, point: Any, colour: str, size: float = 10.0) -> None:
@@ -126,7 +127,7 @@ def _draw_points(axes: Any, frontier: Frontier, style: str) -> None:
             frontier.gap[rows],
             frontier.total_error[rows],
             style,
-            color=_POINTS[place % len(_POINTS)],
+            color=_palette.SERIES[place % len(_palette.SERIES)],
             ms=4.5,
             lw=1.2,
             zorder=4,
@@ -141,7 +142,7 @@ def _draw_intervals(axes: Any, frontier: Frontier) -> None:
     step = -(-len(total) // _ERROR_BARS)
     for i in range(0, len(total), step):
         x, y = frontier.gap[i], frontier.total_error[i]
-        bars = {"color": _TEXT, "lw": 1.0, "alpha": 0.4, "zorder": 2}
+        bars = {"color": _palette.TEXT, "lw": 1.0, "alpha": 0.4, "zorder": 2}
         axes.plot(gap[i], [y, y], **bars)
         axes.plot([x, x], total[i], label=None if i else "95 % bootstrap intervals", **bars)
 
@@ -153,19 +154,19 @@ def _draw_region(axes: Any, trade_off: TradeOff, labels: tuple[Label, ...]) -> N
     gaps = np.abs(errors[:, 0] - errors[:, 1])
     corner = (0.1, 0.2) if gaps[-1] > 0.5 * gaps[0] else (0.63, 0.54)
     inset = axes.inset_axes((*corner, 0.35, 0.4))
-    inset.fill(*region.inner.T, color=_REGION, lw=0)
-    inset.plot(*np.vstack([region.outer, region.outer[:1]]).T, color=_TEXT, lw=0.8)
+    inset.fill(*region.inner.T, color=_palette.REGION, lw=0)
+    inset.plot(*np.vstack([region.outer, region.outer[:1]]).T, color=_palette.TEXT, lw=0.8)
     low, high = region.inner.min(axis=0), region.inner.max(axis=0)
     margin = 0.06 * float((high - low).max() or 1.0)
     diagonal = np.array([max(low - margin), min(high + margin)])
-    inset.plot(diagonal, diagonal, color=_TEXT, lw=0.8, ls=(0, (5, 4)), zorder=1)
-    inset.plot(*errors.T, color=_CURVE, lw=2.5, zorder=3)
-    _mark(inset, errors[-1], _FAIR, 6)
-    _mark(inset, errors[0], _PCA, 6)
+    inset.plot(diagonal, diagonal, color=_palette.TEXT, lw=0.8, ls=(0, (5, 4)), zorder=1)
+    inset.plot(*errors.T, color=_palette.CURVE, lw=2.5, zorder=3)
+    _mark(inset, errors[-1], _palette.FAIR, 6)
+    _mark(inset, errors[0], _palette.PCA, 6)
     first, second = labels
     inset.set_xlabel(f"error of {first}", fontsize="small", labelpad=2)
     inset.set_ylabel(f"error of {second}", fontsize="small", labelpad=2)
-    title = {"transform": inset.transAxes, "fontsize": "small", "color": _TEXT}
+    title = {"transform": inset.transAxes, "fontsize": "small", "color": _palette.TEXT}
     inset.text(0.02, 1.02, "all attainable errors (dashed: equal)", **title)
     inset.tick_params(labelsize="small", length=2)
-    inset.spines[["top", "right"]].set_visible(False)
+    tidy(inset)

@@ -1,0 +1,142 @@
+"""What components are made of, and where rows fall on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from fairspan import _palette
+from fairspan._validation import check_integer
+from fairspan.estimators.robust import RobustFairPCA
+from fairspan.groups import Groups, encode_groups
+from fairspan.plotting._axes import axes_or_new, tidy
+
+
+def plot_loadings(model: Any, *, component: int = 0, n_features: int = 12, ax: Any = None) -> Any:
+    """Draw the largest loadings of a component beside those of plain PCA.
+
+    Parameters
+    ----------
+    model : fitted estimator of this package
+        The projection; its moments give PCA.
+    component : int, default=0
+        Which component, counted from 0.
+    n_features : int, default=12
+        Most features to show.
+    ax : matplotlib axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fairspan import RobustFairPCA, plotting
+    >>> data = load_breast_cancer(as_frame=True)
+    >>> pca = RobustFairPCA(3, standardize=True).fit(data.data, sensitive_features=data.target)
+    >>> ax = plotting.plot_loadings(pca, n_features=2, ax=Figure().subplots())
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['mean concave points', 'mean concavity']
+    """
+    check_is_fitted(model)
+    if check_integer("component", component, 0) >= len(model.components_):
+        raise ValueError(
+            f"component={component} is too large; the model has {len(model.components_)} "
+            "components, counted from 0."
+        )
+    check_integer("n_features", n_features, 1)
+    plain = RobustFairPCA(
+        len(model.components_),
+        fairness_weight=0.0,
+        radius=0.0,
+        standardize=model.scale_ is not None,
+    ).fit_moments(model.moments_)
+    ours, theirs = model.components_[component], plain.components_[component]
+    # Components have no direction of their own: PCA's is turned to agree.
+    theirs = theirs if ours @ theirs >= 0 else -theirs
+    shown = np.argsort(-np.maximum(np.abs(ours), np.abs(theirs)), kind="stable")[:n_features]
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        names = [f"feature {j + 1}" for j in range(len(ours))]
+    axes = axes_or_new(ax)
+    places = np.arange(len(shown))
+    axes.hlines(places, theirs[shown], ours[shown], color=_palette.PALE, lw=2, zorder=1)
+    axes.plot(theirs[shown], places, "o", color=_palette.PCA, label="PCA")
+    axes.plot(ours[shown], places, "D", color=_palette.CURVE, label=type(model).__name__)
+    axes.axvline(0.0, color=_palette.TEXT, lw=0.8, zorder=0)
+    axes.set_yticks(places, [names[j] for j in shown])
+    axes.invert_yaxis()
+    axes.set_xlabel(f"loading of component {component + 1}")
+    axes.legend(frameon=False)
+    return tidy(axes)
+
+
+def plot_projection(
+    model: Any,
+    X: Any,
+    sensitive_features: Any = None,
+    *,
+    components: tuple[int, int] = (0, 1),
+    ax: Any = None,
+) -> Any:
+    """Draw rows on two components, coloured by group.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A projection with at least two components.
+    X : array-like of shape (n_rows, n_features)
+        The rows.
+    sensitive_features : array-like, frame or dict, optional
+        The group of each row.
+    components : tuple of two int, default=(0, 1)
+        Which components, counted from 0.
+    ax : matplotlib axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fairspan import RobustFairPCA, plotting
+    >>> data = load_breast_cancer()
+    >>> pca = RobustFairPCA(2, standardize=True).fit(data.data, sensitive_features=data.target)
+    >>> ax = plotting.plot_projection(pca, data.data, data.target, ax=Figure().subplots())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('component 1', 'component 2')
+    """
+    check_is_fitted(model)
+    first, second = components
+    if max(first, second) >= len(model.components_) or min(first, second) < 0:
+        raise ValueError(
+            f"components={components} must be two of the {len(model.components_)} components of "
+            "the model, counted from 0."
+        )
+    projected = np.asarray(model.transform(X))
+    n = len(projected)
+    groups = (
+        Groups.single(n) if sensitive_features is None else encode_groups(sensitive_features, n)
+    )
+    axes = axes_or_new(ax)
+    for code, label in enumerate(groups.labels):
+        rows = projected[groups.codes == code]
+        colour = _palette.SERIES[code % len(_palette.SERIES)]
+        axes.scatter(
+            rows[:, first], rows[:, second], s=14, alpha=0.6, lw=0, color=colour, label=str(label)
+        )
+    axes.set_xlabel(f"component {first + 1}")
+    axes.set_ylabel(f"component {second + 1}")
+    if len(groups.labels) > 1:
+        axes.legend(frameon=False)
+    return tidy(axes)

@@ -1,0 +1,183 @@
+"""Errors of groups: side by side with intervals, and against the number of components."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+
+from fairspan import _palette, metrics
+from fairspan._types import FloatArray
+from fairspan._validation import check_integer
+from fairspan.estimators.robust import RobustFairPCA
+from fairspan.moments import GroupMoments
+from fairspan.plotting._axes import axes_or_new, tidy
+
+_MOST_COMPONENTS = 10
+
+
+def plot_group_errors(
+    models: Any,
+    X: Any,
+    sensitive_features: Any = None,
+    *,
+    n_bootstrap: int = 500,
+    random_state: Any = 0,
+    ax: Any = None,
+) -> Any:
+    r"""Draw the error of each group, with bootstrap intervals.
+
+    Parameters
+    ----------
+    models : fitted estimator, or dict of names and fitted estimators
+        One projection, or several side by side.
+    X : array-like of shape (n_rows, n_features) or GroupMoments
+        The data; moments have no intervals.
+    sensitive_features : array-like, frame or dict, optional
+        The group of each row.
+    n_bootstrap : int, default=500
+        Bootstrap replicates, 20 or more; 0 for no intervals.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the bootstrap; all models meet the same replicates if it is an int.
+    ax : matplotlib axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fairspan import RobustFairPCA, plotting
+    >>> data = load_breast_cancer()
+    >>> groups = data.target_names[data.target]
+    >>> pca = RobustFairPCA(3, standardize=True).fit(data.data, sensitive_features=groups)
+    >>> ax = plotting.plot_group_errors(pca, data.data, groups, ax=Figure().subplots())
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['benign\n(357)', 'malignant\n(212)']
+    """
+    named = models if isinstance(models, dict) else {type(models).__name__: models}
+    if not named:
+        raise ValueError("models is empty; give a fitted estimator or a dict of them.")
+    if isinstance(X, GroupMoments):
+        moments, n_bootstrap = X, 0
+    else:
+        moments = GroupMoments.from_arrays(X, sensitive_features)
+    axes = axes_or_new(ax)
+    places, width = np.arange(moments.n_groups), 0.8 / len(named)
+    for j, (name, model) in enumerate(named.items()):
+        errors = metrics.group_errors(model, moments).values
+        at = places + (j - (len(named) - 1) / 2) * width
+        bars = axes.bar(at, errors, 0.94 * width, label=name, color=_colour(j, len(named)))
+        if n_bootstrap:
+            found = metrics.bootstrap_intervals(
+                model, X, sensitive_features, n_bootstrap=n_bootstrap, random_state=random_state
+            )
+            _draw_whiskers(axes, at, found.errors)
+        else:
+            axes.bar_label(bars, fmt="%.3g", padding=2)
+    labels = zip(moments.labels, moments.counts.tolist(), strict=True)
+    axes.set_xticks(places, [f"{label}\n({count:,})" for label, count in labels])
+    axes.set_ylabel("mean squared reconstruction error")
+    axes.margins(y=0.15)
+    if len(named) > 1:
+        axes.legend(frameon=False, ncols=len(named), loc="upper left")
+    return tidy(axes)
+
+
+def plot_errors_by_components(
+    X_or_moments: Any,
+    sensitive_features: Any = None,
+    *,
+    n_components: Iterable[int] | None = None,
+    fairness_weight: float = 1.0,
+    radius: float = 0.1,
+    standardize: bool = False,
+    ax: Any = None,
+) -> Any:
+    """Draw the errors of the best and the worst group against the number of components.
+
+    Parameters
+    ----------
+    X_or_moments : array-like of shape (n_samples, n_features) or GroupMoments
+        The data.
+    sensitive_features : array-like, frame or dict, optional
+        The group of each row of X.
+    n_components : iterable of int, optional
+        Numbers of components; from 1 up to 10, or to the number of features less one, if not given.
+    fairness_weight, radius : float, default=1.0 and 0.1
+        As in RobustFairPCA, which is compared with plain PCA.
+    standardize : bool, default=False
+        Divide features by their standard deviation.
+    ax : matplotlib axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fairspan import plotting
+    >>> data = load_breast_cancer()
+    >>> ax = plotting.plot_errors_by_components(
+    ...     data.data, data.target, n_components=[1, 2, 3], standardize=True,
+    ...     ax=Figure().subplots())
+    >>> ax.get_xlabel()
+    'number of components'
+    """
+    moments = X_or_moments
+    if not isinstance(moments, GroupMoments):
+        moments = GroupMoments.from_arrays(X_or_moments, sensitive_features)
+    elif sensitive_features is not None:
+        raise ValueError("GroupMoments already hold groups; leave sensitive_features out.")
+    if n_components is None:
+        n_components = range(1, max(min(_MOST_COMPONENTS, moments.n_features - 1), 1) + 1)
+    numbers = sorted({check_integer("n_components", k, 1) for k in n_components})
+    axes = axes_or_new(ax)
+    settings = {"PCA": (0.0, 0.0), "RobustFairPCA": (fairness_weight, radius)}
+    for (name, (weight, size)), colour in zip(
+        settings.items(), (_palette.PCA, _palette.CURVE), strict=True
+    ):
+        errors = np.array([_errors(moments, k, weight, size, standardize) for k in numbers])
+        low, high = errors.min(axis=1), errors.max(axis=1)
+        axes.fill_between(numbers, low, high, color=colour, alpha=0.2, lw=0)
+        axes.plot(numbers, high, "o-", color=colour, ms=4, label=name)
+        axes.plot(numbers, low, "o-", color=colour, ms=4)
+    axes.set_xticks(numbers)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("number of components")
+    axes.set_ylabel("error, from best to worst group")
+    axes.legend(frameon=False)
+    return tidy(axes)
+
+
+def _errors(
+    moments: GroupMoments, k: int, weight: float, radius: float, standardize: bool
+) -> FloatArray:
+    model = RobustFairPCA(k, fairness_weight=weight, radius=radius, standardize=standardize)
+    with warnings.catch_warnings():
+        # The picture is about errors; proofs are for those who fit.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        errors: FloatArray = model.fit_moments(moments).group_errors_
+    return errors
+
+
+def _colour(j: int, n: int) -> str:
+    """The chosen colour for one model; for several the first is in the background."""
+    colours = (_palette.CURVE,) if n == 1 else (_palette.PALE, _palette.CURVE, *_palette.SERIES)
+    return colours[j % len(colours)]
+
+
+def _draw_whiskers(axes: Any, at: npt.NDArray[Any], intervals: FloatArray) -> None:
+    axes.vlines(at, intervals[:, 0], intervals[:, 1], color=_palette.LIGHT["text"], lw=1.6)

@@ -1,0 +1,196 @@
+"""Everything a report says about one number of components, from moments alone."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from fairspan._types import FloatArray
+from fairspan.estimators.samadi import FairPCA
+from fairspan.estimators.steps import canonical_basis
+from fairspan.exceptions import SmallGroupWarning
+from fairspan.moments import GroupMoments
+from fairspan.objectives import RobustFairObjective, radii_from
+from fairspan.problem import SubspaceProblem
+from fairspan.report._curve import PageCurve, trace_page_curve
+from fairspan.report._settings import Settings
+from fairspan.solvers.boundary import solve_boundary
+from fairspan.solvers.front import SolverOptions, solve
+from fairspan.solvers.result import SolverResult
+from fairspan.solvers.trace import TradeOff
+
+_ANCHORS = 12
+"""Points of the curve whose intervals are found; the page interpolates between them."""
+_SECONDS = 0.25
+"""Time for the proof at each stop, for more than two groups."""
+_FEATURES = 12
+"""Most features whose loadings are shown for a component."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Moments in the units of the projection, and how to get back to the features.
+
+    Attributes
+    ----------
+    moments : GroupMoments
+        As given.
+    scale : ndarray of shape (n_features,) or None
+        Divisors of the features.
+    small : GroupMoments
+        Scaled, in coordinates of the basis.
+    basis : ndarray of shape (rank, n_features) or None
+        The basis, where there are far fewer rows than features.
+    feature_names : list of str
+        Names of the features.
+    """
+
+    moments: GroupMoments
+    scale: FloatArray | None
+    small: GroupMoments
+    basis: FloatArray | None
+    feature_names: list[str]
+
+    def problem(self, k: int) -> SubspaceProblem:
+        """Give the problem of k components."""
+        return SubspaceProblem(self.small.second_moments, self.moments.shares, k)
+
+    def in_features(self, components: FloatArray) -> FloatArray:
+        """Give components in the space of the (scaled) features."""
+        return components if self.basis is None else np.asarray(components @ self.basis)
+
+
+@dataclass
+class Analysis:
+    """What is known for one number of components.
+
+    Attributes
+    ----------
+    k : int
+        Number of components.
+    pca, chosen : SolverResult
+        Plain PCA, and the optimum of the report's setting.
+    fair_pca : FairPCA
+        The fitted method of that name.
+    trade_off, curve : TradeOff and PageCurve, or None
+        Two groups: all that is attainable.
+    anchors : list of ndarray
+        Two groups: subspaces along the curve, as components.
+    optima : list of SolverResult
+        More groups: the optima of all settings, in the order of ``Settings``.
+    components : ndarray of shape (k, n_features)
+        The chosen components, in PCA's basis.
+    loadings : list of dict
+        The largest loadings of each component, beside PCA's.
+    """
+
+    k: int
+    pca: SolverResult
+    chosen: SolverResult
+    fair_pca: FairPCA
+    trade_off: TradeOff | None = None
+    curve: PageCurve | None = None
+    anchors: list[FloatArray] = field(default_factory=list)
+    optima: list[SolverResult] = field(default_factory=list)
+    components: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    loadings: list[dict[str, Any]] = field(default_factory=list)
+
+
+def analyse(data: Data, k: int, weight: float, radius: float, settings: Settings) -> Analysis:
+    """Find all that a report says about k components.
+
+    Parameters
+    ----------
+    data : Data
+        The moments.
+    k : int
+        Number of components.
+    weight, radius : float
+        The setting of the report.
+    settings : Settings
+        Where the sliders can stand.
+
+    Returns
+    -------
+    Analysis
+        The results.
+    """
+    problem = data.problem(k)
+    total = RobustFairObjective(problem.shares, 0.0, np.zeros(problem.n_groups))
+    pca = solve(problem, total, SolverOptions())
+    objective = RobustFairObjective(problem.shares, weight, radii_from(radius, settings.sizes))
+    fair_pca = _fair_pca(data.small, k)
+    if problem.n_groups == 2:
+        trade_off = TradeOff(problem)
+        chosen = solve_boundary(problem, objective, boundary=trade_off.boundary)
+        found = Analysis(k, pca, chosen, fair_pca, trade_off)
+        # The region's lines are those that the curve starts from.
+        assert trade_off.region is not None
+        found.curve = trace_page_curve(trade_off.boundary, settings)
+        found.anchors = _anchors(found.curve)
+    else:
+        chosen = solve(problem, objective, SolverOptions())
+        found = Analysis(k, pca, chosen, fair_pca)
+        found.optima = _optima(problem, settings, (weight, radius), chosen)
+    found.components, _ = canonical_basis(problem, chosen.components, data.basis)
+    plain_components, _ = canonical_basis(problem, pca.components, data.basis)
+    found.loadings = _loadings(data.feature_names, found.components, plain_components)
+    return found
+
+
+def _fair_pca(small: GroupMoments, k: int) -> FairPCA:
+    with warnings.catch_warnings():
+        # The report states what is proved, and the sizes of the groups.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", SmallGroupWarning)
+        return FairPCA(k).fit_moments(small)
+
+
+def _anchors(curve: PageCurve) -> list[FloatArray]:
+    """Subspaces spread evenly along the curve."""
+    steps = np.linalg.norm(np.diff(curve.points, axis=0), axis=1)
+    along = np.concatenate([[0.0], np.cumsum(steps)])
+    wanted = np.linspace(0.0, along[-1], _ANCHORS)
+    places = np.unique(np.abs(along - wanted[:, None]).argmin(axis=1))
+    return [curve.lines[place].subspace.T for place in places]
+
+
+def _optima(
+    problem: SubspaceProblem,
+    settings: Settings,
+    setting: tuple[float, float],
+    chosen: SolverResult,
+) -> list[SolverResult]:
+    """Solve every stop; the report's own has been solved with more time for its proof."""
+    found = []
+    for weight in settings.weights:
+        for radius in settings.radii:
+            if (weight, radius) == setting:
+                found.append(chosen)
+                continue
+            radii = radii_from(radius, settings.sizes)
+            objective = RobustFairObjective(problem.shares, weight, radii)
+            found.append(solve(problem, objective, SolverOptions(max_time=_SECONDS)))
+    return found
+
+
+def _loadings(names: list[str], fair: FloatArray, plain: FloatArray) -> list[dict[str, Any]]:
+    """The largest loadings of each component and PCA's, with PCA's sign turned to agree."""
+    plain = plain * np.where(np.sum(plain * fair, axis=1) < 0, -1.0, 1.0)[:, None]
+    rows = []
+    for ours, theirs in zip(fair, plain, strict=True):
+        size = np.maximum(np.abs(ours), np.abs(theirs))
+        shown = np.argsort(-size, kind="stable")[:_FEATURES]
+        rows.append(
+            {
+                "features": [names[j] for j in shown],
+                "chosen": ours[shown],
+                "pca": theirs[shown],
+                "left_out": len(ours) - len(shown),
+            }
+        )
+    return rows

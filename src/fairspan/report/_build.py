@@ -1,0 +1,225 @@
+"""From data to a report: checks, analysis, intervals, and plain numbers for the page."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from fairspan._types import FloatArray
+from fairspan._validation import (
+    check_components,
+    check_flag,
+    check_integer,
+    check_number,
+    check_weights,
+)
+from fairspan.estimators.steps import check_size, pooled_scale, warn_of_small_groups
+from fairspan.groups import encode_groups
+from fairspan.moments import GroupMoments
+from fairspan.report._analysis import Analysis, Data, analyse
+from fairspan.report._content import facts_of, groups_of, page_data, projected_rows
+from fairspan.report._intervals import LEVEL, Rows, bootstrap_all, check_resampling
+from fairspan.report._report import Report
+from fairspan.report._settings import Settings
+
+SCOPE = (
+    "It balances reconstruction error between the groups you name, on the data you give. It is not "
+    "a guarantee of fairness downstream: equal errors do not make a classifier fair, and a "
+    "projection that serves groups alike may still reveal who belongs to which."
+)
+_COMPONENTS_TWO, _COMPONENTS_MORE = 8, 4
+"""Most components of the slider unless told otherwise: for two groups, and for more."""
+
+
+def build(
+    X: Any,
+    *,
+    sensitive_features: Any = None,
+    n_components: int = 3,
+    fairness_weight: float = 1.0,
+    radius: float = 0.1,
+    standardize: bool = False,
+    feature_names: Sequence[str] | None = None,
+    title: str | None = None,
+    sample_weight: Any = None,
+    max_components: int | None = None,
+    n_bootstrap: int = 500,
+    include_rows: bool = False,
+    random_state: int = 0,
+) -> Report:
+    """Analyse how PCA and RobustFairPCA serve the groups of a table.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features) or GroupMoments
+        The data, or its moments; a report made from moments has no intervals.
+    sensitive_features : array-like, frame or dict
+        The group of each row of X; at least two groups.
+    n_components : int, default=3
+        Number of components, from 1 to n_features - 1.
+    fairness_weight : float, default=1.0
+        How much the gap between groups counts against the total error.
+    radius : float, default=0.1
+        Size of the ambiguity set, as in RobustFairPCA.
+    standardize : bool, default=False
+        Divide features by their standard deviation over all rows.
+    feature_names : sequence of str, optional
+        Names of the features; those of a frame are known.
+    title : str, optional
+        What the data is.
+    sample_weight : array-like of shape (n_samples,), optional
+        How often each row counts.
+    max_components : int, optional
+        The largest number of components to look at; n_components at least. By default 8 for two
+        groups and 4 for more, whose every stop is solved beforehand.
+    n_bootstrap : int, default=500
+        Bootstrap replicates for the intervals; 0 for none.
+    include_rows : bool, default=False
+        Also hold up to 2,000 rows, projected on the first two components. Without it a report
+        holds aggregates only.
+    random_state : int, default=0
+        Seed of the bootstrap and of the choice of rows.
+
+    Returns
+    -------
+    Report
+        The numbers; ``write_html``, ``to_json`` and ``model_card`` show them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fairspan import report
+    >>> data = load_breast_cancer()
+    >>> groups = data.target_names[data.target]
+    >>> page = report.build(data.data, sensitive_features=groups, standardize=True,
+    ...                     n_components=2, max_components=2, n_bootstrap=0)
+    >>> page.headline
+    'With 2 components, PCA reconstructs malignant 43 % worse than benign.'
+    """
+    weight, size = check_number("fairness_weight", fairness_weight), check_number("radius", radius)
+    check_flag("include_rows", include_rows)
+    check_integer("random_state", random_state, 0)
+    if n_bootstrap:
+        check_integer("n_bootstrap", n_bootstrap, 20)
+    moments, rows = _read(X, sensitive_features, sample_weight)
+    if include_rows and rows is None:
+        raise ValueError("include_rows=True needs the rows, which moments do not hold; give X.")
+    if n_bootstrap and rows is not None:
+        check_resampling(moments)
+    numbers = _numbers_of_components(n_components, max_components, moments)
+    data = _prepare(moments, standardize, feature_names, numbers[-1])
+    warn_of_small_groups(moments, n_components)
+    variance = float(np.einsum("a,aii->", moments.shares, data.small.second_moments))
+    settings = Settings.around(moments, weight, size, variance)
+    found = [analyse(data, k, weight, size, settings) for k in numbers]
+    intervals = _intervals(data, rows, found, n_bootstrap, random_state)
+    content = {
+        "format": "fairspan.report",
+        "version": 1,
+        "title": title or "How PCA serves the groups",
+        "groups": groups_of(moments),
+        "data": facts_of(moments, variance, from_moments=rows is None),
+        "setting": {
+            "n_components": int(n_components),
+            "fairness_weight": weight,
+            "radius": size,
+            "standardize": bool(standardize),
+        },
+        "stops": {"components": numbers, "weights": settings.weights, "radii": settings.radii},
+        "by_components": list(map(page_data, found, intervals)),
+        "intervals": {"level": LEVEL, "replicates": n_bootstrap if rows is not None else 0},
+        "projected": None,
+        "scope": SCOPE,
+        "versions": _versions(),
+    }
+    if include_rows:
+        content["projected"] = projected_rows(data, rows, found[n_components - 1], random_state)
+    return Report(content)
+
+
+def _read(X: Any, sensitive_features: Any, sample_weight: Any) -> tuple[GroupMoments, Rows | None]:
+    rows = None
+    if isinstance(X, GroupMoments):
+        if sensitive_features is not None or sample_weight is not None:
+            raise ValueError(
+                "GroupMoments already hold groups and weights; give sensitive_features and "
+                "sample_weight with rows only."
+            )
+        moments = X
+    else:
+        moments = GroupMoments.from_arrays(X, sensitive_features, sample_weight=sample_weight)
+        if sensitive_features is not None:
+            array = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+            weight = np.ones(len(array))
+            if sample_weight is not None:
+                weight = check_weights(sample_weight, len(array))
+            rows = Rows(array, encode_groups(sensitive_features, len(array)), weight)
+    if moments.n_groups < 2:
+        raise ValueError(
+            f"There is {moments.n_groups} group; a report compares at least 2. Pass "
+            "sensitive_features=..., one label for each row."
+        )
+    check_size(moments)
+    return moments, rows
+
+
+def _numbers_of_components(
+    n_components: Any, max_components: int | None, moments: GroupMoments
+) -> list[int]:
+    k, d = check_components(n_components, moments.n_features), moments.n_features
+    if k == d:
+        raise ValueError(
+            f"n_components={k} keeps all {d} features, so that nothing is lost and there is "
+            f"nothing to report; use at most n_features - 1 = {d - 1}."
+        )
+    if max_components is None:
+        most = _COMPONENTS_TWO if moments.n_groups == 2 else _COMPONENTS_MORE
+    else:
+        most = check_integer("max_components", max_components, 1)
+    return list(range(1, max(k, min(most, d - 1)) + 1))
+
+
+def _prepare(
+    moments: GroupMoments, standardize: Any, feature_names: Sequence[str] | None, most: int
+) -> Data:
+    scale = pooled_scale(moments) if check_flag("standardize", standardize) else None
+    scaled = (moments if scale is None else moments.scaled(scale)).with_room(most)
+    names = feature_names if feature_names is not None else moments.feature_names
+    if names is None:
+        names = [f"feature {j + 1}" for j in range(moments.n_features)]
+    if len(names) != moments.n_features:
+        raise ValueError(
+            f"feature_names has {len(names)} names but there are n_features={moments.n_features}."
+        )
+    return Data(moments, scale, scaled.in_basis(), scaled.basis, [str(name) for name in names])
+
+
+def _intervals(
+    data: Data, rows: Rows | None, found: list[Analysis], n_bootstrap: int, seed: int
+) -> list[list[dict[str, FloatArray]] | None]:
+    """Intervals of PCA, the chosen projection, and the anchors or optima, for each analysis."""
+    if rows is None or not n_bootstrap:
+        return [None] * len(found)
+    lists = [
+        [one.pca.components, one.chosen.components, *one.anchors]
+        + [optimum.components for optimum in one.optima]
+        for one in found
+    ]
+    everything = [data.in_features(components) for each in lists for components in each]
+    answers = iter(bootstrap_all(rows, data.moments, data.scale, everything, n_bootstrap, seed))
+    return [[next(answers) for _ in each] for each in lists]
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in ("fairspan", "numpy", "scipy", "scikit-learn", "bokeh"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,12 @@
+// What the page knows, and where its sliders stand. All scripts of the page share one scope.
+// Names come from the data and are only ever set as text.
+
+const read = (id) => JSON.parse(document.getElementById(id).textContent);
+const at = (id) => document.getElementById(id);
+const data = read("data");
+const shares = data.groups.map((group) => group.share);
+const sizes = data.groups.map((group) => group.weight);
+const labels = data.groups.map((group) => group.label);
+const two = labels.length === 2;
+const stops = data.stops;
+const state = { weight: 0, radius: 0, components: 0, component: 0 };

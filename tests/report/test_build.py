@@ -1,0 +1,205 @@
+"""A report is a pure function of data, holds aggregates only, and says what is wrong with input."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from fairspan import ExactlyFairPCA, FairPCA, GroupMoments, RobustFairPCA, report
+from fairspan.exceptions import SmallGroupWarning
+from fairspan.metrics import bootstrap_intervals
+from fairspan.report._page import embedded_json
+from fairspan.report._sentences import digits, percent, sentences
+from tests.report.conftest import HOSTILE
+
+QUICK = {"n_components": 2, "max_components": 2, "n_bootstrap": 0, "standardize": True}
+
+
+def test_its_numbers_are_those_of_the_estimators(two_groups, cancer):
+    X, groups, _ = cancer
+    page = two_groups.content["by_components"][2]
+    data = {"sensitive_features": groups}
+    fitted = {
+        "pca": RobustFairPCA(3, fairness_weight=0, radius=0, standardize=True),
+        "chosen": RobustFairPCA(3, standardize=True),
+        "fair_pca": FairPCA(3, standardize=True),
+        "exactly_fair": ExactlyFairPCA(3, standardize=True),
+    }
+    for name, model in fitted.items():
+        np.testing.assert_allclose(
+            page[name]["errors"], model.fit(X, **data).group_errors_, rtol=1e-7
+        )
+    threshold = fitted["exactly_fair"].fairness_weight_threshold_
+    assert page["exactly_fair"]["threshold"] == pytest.approx(threshold, rel=1e-6)
+    assert page["chosen"]["proved"] <= 1e-8
+
+
+def test_intervals_are_near_those_of_the_metrics(cancer):
+    X, groups, _ = cancer
+    made = report.build(
+        X, sensitive_features=groups, **QUICK | {"n_bootstrap": 2000, "max_components": 1}
+    )
+    model = RobustFairPCA(2, standardize=True).fit(X, sensitive_features=groups)
+    expected = bootstrap_intervals(model, X, groups, n_bootstrap=2000, random_state=1)
+    chosen = made.content["by_components"][1]["chosen"]
+    width = np.ptp(expected.errors, axis=1)[:, None]
+    assert (np.abs(chosen["interval"] - expected.errors) < 0.08 * width).all()
+    assert np.abs(chosen["gap_interval"] - expected.gap).max() < 0.08 * np.ptp(expected.gap)
+
+
+def test_the_same_data_gives_the_same_page(cancer):
+    X, groups, _ = cancer
+    options = QUICK | {"n_bootstrap": 20, "max_components": 1, "n_components": 1}
+    first, second = (report.build(X, sensitive_features=groups, **options) for _ in range(2))
+    assert first.to_json() == second.to_json()
+
+
+def test_rows_and_their_moments_give_the_same_numbers_without_intervals(cancer):
+    X, groups, _ = cancer
+    rows = report.build(X, sensitive_features=groups, **QUICK)
+    moments = report.build(GroupMoments.from_arrays(X, groups), **QUICK)
+    assert moments.content["data"]["from_moments"]
+    assert moments.content["by_components"] == rows.content["by_components"]
+    assert "interval" not in moments.content["by_components"][0]["pca"]
+
+
+def test_weights_count_as_repeated_rows(cancer):
+    X, groups, _ = cancer
+    weight = np.arange(len(X)) % 3
+    weighted = report.build(X, sensitive_features=groups, sample_weight=weight, **QUICK)
+    repeated = report.build(
+        np.repeat(X, weight, axis=0), sensitive_features=np.repeat(groups, weight), **QUICK
+    )
+    for one, other in zip(
+        weighted.content["by_components"], repeated.content["by_components"], strict=True
+    ):
+        np.testing.assert_allclose(one["chosen"]["errors"], other["chosen"]["errors"], rtol=1e-7)
+    assert weighted.content["data"]["weighted"]
+
+
+def test_no_row_is_in_the_page_unless_asked_for(cancer):
+    X, groups, _ = cancer
+    options = QUICK | {"n_components": 2, "max_components": 1}
+    silent = report.build(X, sensitive_features=groups, **options)
+    assert silent.content["projected"] is None
+    asked = report.build(X, sensitive_features=groups, include_rows=True, **options)
+    model = RobustFairPCA(2, standardize=True).fit(X, sensitive_features=groups)
+    shown = np.column_stack([asked.content["projected"]["x"], asked.content["projected"]["y"]])
+    np.testing.assert_allclose(shown, model.transform(X), rtol=1e-5, atol=1e-5)
+
+
+def test_json_and_the_model_card_say_the_same(two_groups, many_groups):
+    assert json.loads(two_groups.to_json()) == two_groups.content
+    card = two_groups.model_card()
+    assert two_groups.headline in card
+    assert "357" in card
+    assert "not a guarantee of fairness downstream" in card
+    assert "fairspan" in card.rsplit("## Versions", 1)[1]
+    assert HOSTILE not in many_groups.model_card()
+    assert "&lt;img src=x onerror=alert\\(1\\)&gt;" in many_groups.model_card()
+
+
+def test_a_page_is_smaller_than_three_megabytes(two_groups, many_groups):
+    for made in (two_groups, many_groups):
+        assert len(made.to_html().encode()) < 3e6
+
+
+def test_embedded_json_cannot_end_its_element():
+    text = embedded_json({"a": "</script><!-- & \u2028\u2029"})
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text)["a"] == "</script><!-- & \u2028\u2029"
+
+
+def test_a_failed_write_leaves_the_old_file(two_groups, tmp_path, monkeypatch):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        two_groups.write_html(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+    assert path.read_text() == "old"
+
+
+def test_the_shortcut_writes_what_it_returns(cancer, tmp_path):
+    X, groups, _ = cancer
+    options = QUICK | {"n_components": 1, "max_components": 1}
+    made = report.write_report(tmp_path / "a.html", X, sensitive_features=groups, **options)
+    assert made.headline in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+def test_without_bokeh_the_extra_is_named(cancer, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "bokeh", None)
+    X, groups, _ = cancer
+    with pytest.raises(ImportError, match=r"fairspan\[report\]"):
+        report.write_report(tmp_path / "a.html", X, sensitive_features=groups)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"sensitive_features": None}, ValueError, "There is 1 group"),
+        ({"sensitive_features": ["a"] * 40}, ValueError, "There is 1 group"),
+        ({"n_components": 4}, ValueError, "at most n_features - 1 = 3"),
+        ({"n_components": 5}, ValueError, "n_components=5"),
+        ({"fairness_weight": -1}, ValueError, "fairness_weight=-1"),
+        ({"radius": "big"}, TypeError, "radius='big'"),
+        ({"n_bootstrap": 3}, ValueError, "n_bootstrap=3"),
+        ({"max_components": 0}, ValueError, "max_components=0"),
+        ({"feature_names": ["a"]}, ValueError, "feature_names has 1 names"),
+        ({"standardize": 1}, TypeError, "standardize=1"),
+        ({"random_state": None}, TypeError, "random_state=None"),
+    ],
+)
+def test_bad_input_is_named(options, error, message):
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    given = {"sensitive_features": ["a", "b"] * 20} | options
+    with pytest.raises(error, match=message):
+        report.build(X, **given)
+
+
+def test_moments_cannot_show_rows_or_take_groups():
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    moments = GroupMoments.from_arrays(X, ["a", "b"] * 20)
+    with pytest.raises(ValueError, match="include_rows=True needs the rows"):
+        report.build(moments, include_rows=True)
+    with pytest.raises(ValueError, match="already hold groups"):
+        report.build(moments, sensitive_features=["a", "b"] * 20)
+
+
+def test_a_group_too_small_to_resample_is_named():
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    groups = ["a"] * 38 + ["b", "c"]
+    with pytest.raises(ValueError, match="n_bootstrap=0"):
+        report.build(X, sensitive_features=groups)
+    few = ["a"] * 35 + ["b"] * 5
+    with pytest.warns(SmallGroupWarning, match="'b': 5"):
+        report.build(X, sensitive_features=few, n_components=1, max_components=1)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ([1.0, 1.2], [1.1, 1.11], ["b 20 % worse than a", "closes the gap to 0.9 %"]),
+        ([1.0, 1.0], [1.0, 1.0], ["all groups equally well", "finds the same"]),
+        ([0.0, 1.0], [0.5, 0.9], ["reconstructs a without error, but not b", "80 %"]),
+        ([1.0, 1.1], [1.0, 1.3], ["changes the gap to 30 %"]),
+    ],
+)
+def test_sentences_fit_the_numbers(before, after, words):
+    content = {
+        "setting": {"n_components": 1},
+        "by_components": [{"pca": {"errors": before}, "chosen": {"errors": after, "proved": 2e-9}}],
+        "groups": [{"label": "a", "share": 0.5}, {"label": "b", "share": 0.5}],
+    }
+    text = " ".join(sentences(content))
+    assert all(word in text for word in [*words, "1 component,", "within 2e-9"])
+
+
+def test_numbers_read_well():
+    assert [percent(x) for x in (0.0, 0.0004, 0.0123, 0.2345)] == [
+        "under 0.1 %", "under 0.1 %", "1.2 %", "23 %",
+    ]  # fmt: skip
+    assert [digits(x) for x in (0.0, 3.2e-9, 1e-5)] == ["0", "3e-9", "1e-5"]

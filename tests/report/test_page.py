@@ -1,0 +1,231 @@
+"""The page, driven in a browser: it opens from disk, follows its sliders, and tells the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fairspan import GroupMoments, RobustFairPCA, report
+from tests.report.conftest import HOSTILE, many_rows
+
+SLIDERS = ("weight", "radius", "components")
+
+
+class Page:
+    """An open report."""
+
+    def __init__(self, browser, path, *, width=1280, **options):
+        viewport = {"width": width, "height": 900}
+        self.context = browser.new_context(viewport=viewport, offline=True, **options)
+        self.troubles, self.requests = [], []
+        self.tab = self.context.new_page()
+        self.tab.on("pageerror", lambda error: self.troubles.append(str(error)))
+        self.tab.on("dialog", lambda dialog: self.troubles.append(f"dialog {dialog.message}"))
+        self.tab.on("console", self._listen)
+        self.tab.on("request", lambda request: self.requests.append(request.url))
+        self.tab.goto(path.as_uri())
+        self.tab.wait_for_selector("html[data-ready=true]", timeout=30_000)
+
+    def _listen(self, message):
+        if message.type in ("error", "warning"):
+            self.troubles.append(message.text)
+
+    def move(self, name, place):
+        script = "(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }"
+        self.tab.locator(f"#{name}").evaluate(script, int(place))
+
+    def text(self, name):
+        return self.tab.locator(f"#{name}").inner_text()
+
+    def table(self):
+        """Values of the table: groups, total, gap; PCA and chosen."""
+        cells = "rows => rows.map(r => [...r.querySelectorAll('[data-value]')]"
+        script = f"{cells}.map(c => Number(c.dataset.value)))"
+        return np.array(self.tab.locator("#table tbody tr").evaluate_all(script))
+
+    def column(self, source, name):
+        """A column of a chart's source."""
+        script = """([source, name]) => {
+          for (const one of Bokeh.documents) {
+            const found = one.get_model_by_name(source);
+            if (found) return [...found.data[name]];
+          }
+        }"""
+        return self.tab.evaluate(script, [source, name])
+
+    def overflows(self):
+        return self.tab.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+
+
+@pytest.fixture(scope="module")
+def open_page(browser, tmp_path_factory):
+    opened = []
+    folder = tmp_path_factory.mktemp("reports")
+
+    def start(made, **options):
+        path = folder / f"{len(opened)}.html"
+        made.write_html(path)
+        opened.append(Page(browser, path, **options))
+        return opened[-1]
+
+    yield start
+    for page in opened:
+        page.context.close()
+
+
+@pytest.fixture(scope="module")
+def two_page(open_page, two_groups):
+    return open_page(two_groups)
+
+
+@pytest.fixture(scope="module")
+def many_page(open_page, many_groups):
+    return open_page(many_groups)
+
+
+def snapshot(page):
+    return {
+        "point": (page.column("marks-price", "x")[-1], page.column("marks-price", "y")[-1]),
+        "bars": tuple(page.column("bars-chosen", "error")),
+        "text": page.text("effect"),
+        "code": page.text("code"),
+    }
+
+
+def test_a_page_opens_from_disk_without_network_or_complaint(two_page, two_groups):
+    assert two_page.troubles == []
+    assert len(two_page.requests) == 1
+    assert two_page.text("headline") == two_groups.headline
+    shown = [two_page.text(name) for name in ("headline", "effect", "proof")]
+    assert " ".join(shown) == two_groups.summary
+
+
+@pytest.mark.parametrize("fixture", ["two_page", "many_page"])
+@pytest.mark.parametrize("name", SLIDERS)
+def test_every_slider_moves_the_point_the_bars_and_the_text(fixture, name, request):
+    page = request.getfixturevalue(fixture)
+    page.tab.locator("#reset").click()
+    before = snapshot(page)
+    places = {"weight": 1, "radius": -1, "components": 0}
+    last = int(page.tab.locator(f"#{name}").get_attribute("max"))
+    page.move(name, places[name] if places[name] >= 0 else last)
+    after = snapshot(page)
+    assert all(before[part] != after[part] for part in before)
+    page.tab.locator("#reset").click()
+    assert snapshot(page) == before
+
+
+def test_the_keyboard_moves_the_sliders(two_page):
+    two_page.tab.locator("#reset").click()
+    before = two_page.text("weight-value")
+    two_page.tab.locator("#weight").focus()
+    two_page.tab.keyboard.press("ArrowRight")
+    assert float(two_page.text("weight-value")) > float(before)
+    assert two_page.tab.locator("#weight").get_attribute("aria-valuetext") != before
+    two_page.tab.locator("#reset").click()
+
+
+def settings(made, n, seed):
+    stops = made.content["stops"]
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        places = [rng.integers(len(stops[name])) for name in ("weights", "radii", "components")]
+        yield (
+            places,
+            stops["weights"][places[0]],
+            stops["radii"][places[1]],
+            stops["components"][places[2]],
+        )
+
+
+def test_numbers_of_two_groups_at_random_settings_are_the_solvers(two_page, two_groups, cancer):
+    X, groups, _ = cancer
+    for places, weight, radius, k in settings(two_groups, 20, 0):
+        for name, place in zip(SLIDERS, places, strict=True):
+            two_page.move(name, place)
+        model = RobustFairPCA(k, fairness_weight=weight, radius=radius, standardize=True)
+        model.fit(X, sensitive_features=groups)
+        shown = two_page.table()[:, 1]
+        np.testing.assert_allclose(shown[:2], model.group_errors_, rtol=5e-5)
+        np.testing.assert_allclose(shown[2], model.total_error_, rtol=5e-5)
+        scale = model.total_error_
+        np.testing.assert_allclose(shown[3], model.error_gap_, atol=1e-4 * scale)
+        assert two_page.text("code").count(f"radius={radius}") == 1
+
+
+def test_numbers_of_many_groups_at_random_stops_are_the_solvers(many_page, many_groups):
+    X, groups, _ = many_rows()
+    for places, weight, radius, k in settings(many_groups, 8, 1):
+        for name, place in zip(SLIDERS, places, strict=True):
+            many_page.move(name, place)
+        model = RobustFairPCA(k, fairness_weight=weight, radius=radius, standardize=True)
+        model.fit(X, sensitive_features=groups)
+        shown = many_page.table()[:, 1]
+        np.testing.assert_allclose(shown[:12], model.group_errors_, rtol=5e-5)
+        np.testing.assert_allclose(shown[12:], [model.total_error_, model.error_gap_], rtol=5e-5)
+
+
+def test_names_are_text_and_never_markup(many_page, many_groups):
+    assert many_page.troubles == []
+    assert HOSTILE in many_page.text("table")
+    assert many_page.tab.title().startswith(HOSTILE)
+    assert many_page.tab.locator("img, b:has-text('feature')").count() == 0
+    assert "settings" in many_page.text("method-text")
+    html = many_groups.to_html()
+    assert HOSTILE not in html
+    assert "</script><script>alert" not in html
+
+
+@pytest.mark.parametrize("fixture", ["two_groups", "many_groups", "many_features"])
+def test_no_width_or_medium_overflows(fixture, request, open_page):
+    made = request.getfixturevalue(fixture)
+    phone = open_page(made, width=390)
+    assert not phone.overflows()
+    phone.tab.emulate_media(media="print")
+    assert not phone.overflows()
+    assert phone.troubles == []
+    phone.tab.emulate_media(media="screen")
+    phone.tab.set_viewport_size({"width": 1280, "height": 900})
+    assert not phone.overflows()
+
+
+def test_night_and_print_change_the_colours_of_page_and_charts(two_page):
+    def colours():
+        page = two_page.tab.evaluate("getComputedStyle(document.body).backgroundColor")
+        return page, two_page.column("marks-price", "colour")[-1]
+
+    day = colours()
+    two_page.tab.emulate_media(color_scheme="dark")
+    night = colours()
+    assert night[0] != day[0]
+    assert night[1] != day[1]
+    two_page.tab.emulate_media(color_scheme="dark", media="print")
+    assert colours()[1] == day[1]
+    two_page.tab.emulate_media(color_scheme="light", media="screen")
+    assert colours() == day
+
+
+def test_the_setting_can_be_copied_without_a_clipboard(two_page):
+    two_page.tab.locator("#reset").click()
+    two_page.tab.locator("#copy").click()
+    two_page.tab.wait_for_function("document.getElementById('copied').textContent !== ''")
+    assert two_page.text("copied") in ("Copied.", "Selected: press Ctrl+C to copy.")
+    namespace = {"X": None, "groups": None}
+    code = two_page.text("code").replace(".fit(X, sensitive_features=groups)", "")
+    exec(code, namespace)
+    assert namespace["pca"].n_components == 3
+
+
+def test_the_smallest_tables_and_moments_alone_have_a_page(open_page):
+    rng = np.random.default_rng(1)
+    X, groups = rng.normal(size=(60, 2)) * [2, 1], ["a", "b", "b"] * 20
+    rows = report.build(
+        X, sensitive_features=groups, n_components=1, include_rows=True, n_bootstrap=20
+    )
+    page = open_page(rows)
+    assert page.troubles == []
+    assert len(page.column("rows", "x")) == 60
+    moments = report.build(GroupMoments.from_arrays(X, groups), n_components=1)
+    page = open_page(moments)
+    assert page.troubles == []
+    assert "No intervals" in page.text("groups-text")
