@@ -8,6 +8,7 @@ from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.exact import ExactlyFairPCA
 from fairspan.estimators.nullspace import NullSpaceFairPCA
 from fairspan.estimators.robust import RobustFairPCA
+from fairspan.estimators.robust_cv import RobustFairPCACV
 from fairspan.estimators.samadi import FairPCA
 from fairspan.exceptions import NoGroupsWarning, SmallGroupWarning
 from fairspan.frontier import Frontier, fairness_frontier
@@ -24,6 +25,7 @@ __all__ = [
     "NoGroupsWarning",
     "NullSpaceFairPCA",
     "RobustFairPCA",
+    "RobustFairPCACV",
     "SmallGroupWarning",
     "certify",
     "compare",
