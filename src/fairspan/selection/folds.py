@@ -96,7 +96,7 @@ def make_splits(cv: Any, codes: npt.NDArray[Any], random_state: Any) -> list[Spl
 def _as_rows(split: Any, n_rows: int) -> Split:
     train, validation = (np.arange(n_rows)[part] for part in split)
     for name, part in (("training", train), ("validation", validation)):
-        if len(part) == 0 or len(np.unique(part)) < len(part):
+        if len(part) == 0 or np.bincount(part).max() > 1:
             raise ValueError(
                 f"The {name} part of a split in cv is empty or holds rows more than once; use "
                 "sample_weight for repeated rows."

@@ -95,7 +95,7 @@ def _follow_all(
     for objective, place in zip(objectives, places, strict=True):
         optima.append(None)
         if place is not None:
-            value = objective.value(np.array(place.errors))
+            value = TwoPieces(objective).value(place.errors)
             gap = relative_gap(value, _bound(objective, edge), problem.scale)
             if gap <= _SURE:
                 optima[-1] = Optimum(place.subspace, gap)
@@ -105,7 +105,7 @@ def _follow_all(
 def _edge(curve: Curve, places: list[Place], first: float, last: float) -> FloatArray:
     """The polygon of supporting lines around the curve, between two angles."""
     ends = [curve.at(first), curve.at(last)]
-    lines = sorted([*places, *ends, *(curve.at(a.angle) for a in curve.anchors)], key=_angle)
+    lines = sorted([*places, *ends, *curve.anchored], key=_angle)
     apart = [lines[0]]
     for line in lines[1:]:
         if line.angle - apart[-1].angle > _APART:

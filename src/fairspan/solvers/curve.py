@@ -26,8 +26,10 @@ _ITERATIONS = 60
 _SLOW = 0.05
 """Where a graph converges at a slower rate, an eigen-solve is the better way."""
 _STEPS = 20
-_EXACT, _FOUND = 1e-14, 1e-12
+_EXACT, _FOUND = 1e-12, 1e-11
 """Relative values that end the search for a root, and that count as found."""
+_CLOSE_TO_RIDGE = 0.05
+"""Where the pieces differ by less than this share of the value, both may be active in the end."""
 _NUDGE, _CLOSE, _FAR = 1e-4, 1e-14, math.pi / 4
 """Angles, in radians: a small step, no step at all, and a step that has lost its way."""
 
@@ -99,7 +101,8 @@ class Curve:
 
     def __init__(self, problem: SubspaceProblem) -> None:
         self.problem = problem
-        self.anchors: list[_Anchor] = []
+        self.anchored: list[Place] = []
+        self._latest: Place | None = None
         self._identity = np.eye(problem.k)
 
     def at(self, angle: float) -> Place:
@@ -115,17 +118,25 @@ class Curve:
         Place
             The point.
         """
-        anchor = min(self.anchors, key=lambda known: abs(known.angle - angle), default=None)
-        X = None if anchor is None else anchor.graph(angle)
-        if anchor is None or X is None:
+        if self._latest is not None and self._latest.angle == angle:
+            return self._latest
+        nearest = min(self.anchored, key=lambda known: abs(known.angle - angle), default=None)
+        X = None if nearest is None else nearest.anchor.graph(angle)
+        if nearest is None or X is None:
             anchor = _Anchor(self.problem, angle)
-            self.anchors.append(anchor)
-            X = anchor.latest
-        basis = np.vstack([self._identity, X])
+            self._latest = Place(angle, self._errors(anchor, anchor.latest), anchor, anchor.latest)
+            self.anchored.append(self._latest)
+        else:
+            anchor = nearest.anchor
+            self._latest = Place(angle, self._errors(anchor, X), anchor, X)
+        return self._latest
+
+    def _errors(self, anchor: _Anchor, X: FloatArray) -> Point:
+        basis = np.concatenate([self._identity, X])
         inner = basis.T @ (anchor.moments @ basis)
-        kept = np.tensordot(inner, np.linalg.inv(basis.T @ basis), 2)
+        kept = (inner * np.linalg.inv(basis.T @ basis)).sum(axis=(1, 2))
         first, second = self.problem.lost(kept).tolist()
-        return Place(angle, (first, second), anchor, X)
+        return first, second
 
 
 def follow(curve: Curve, objective: RobustFairObjective, start: float) -> Place | None:
@@ -153,7 +164,8 @@ def follow(curve: Curve, objective: RobustFairObjective, start: float) -> Place 
     # Gradients hardly turn with the errors, so that their angles are good guesses.
     first, last = (pieces.gradient_angle(a, place.errors) for a in (0, 1))
     piece = pieces.active(place.errors)
-    if objective.fairness_weight > 0 and first < start < last:
+    close = abs(pieces.ridge(place.errors)) <= _CLOSE_TO_RIDGE * abs(pieces.value(place.errors))
+    if objective.fairness_weight > 0 and close and first < start < last:
         near = curve.at(start + (_NUDGE if piece else -_NUDGE))
         rise = pieces.ridge(near.errors) - pieces.ridge(place.errors)
         guess = start - pieces.ridge(place.errors) * (near.angle - start) / (rise or 1e-300)
