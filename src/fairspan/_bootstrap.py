@@ -103,6 +103,7 @@ def bootstrap_intervals(
     groups = encode_groups(sensitive_features, len(X))
     weight = np.ones(len(X)) if sample_weight is None else check_weights(sample_weight, len(X))
     projection = Projection.of(model, mean, scale, training)
+    projection.check_features(X)
     moments = GroupMoments.from_groups(X, groups, sample_weight=weight)
     errors = projection.row_errors(X, groups, projection.centres(moments, centring))
     rng = generator_from(random_state)

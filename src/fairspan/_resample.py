@@ -76,16 +76,21 @@ def _resample_group(
     rng: np.random.Generator,
 ) -> list[tuple[float, float, float, FloatArray, FloatArray]]:
     """Size, weight, squared weight, offset and scatter of one group in each replicate."""
+    # Around the group's own mean little is lost when the sums become a scatter.
+    centre = np.asarray(X[rows].mean(axis=0, dtype=np.float64))
+    sums = _sums(X, rows, weight, centre, count, rng)
     for _ in range(_DRAWS):
-        sums = _sums(X, rows, weight, shift, count, rng)
-        if sums[1].min() > 0:
+        empty = np.flatnonzero(sums[1] == 0)
+        if not len(empty):
             break
+        for part, again in zip(sums, _sums(X, rows, weight, centre, len(empty), rng), strict=True):
+            part[empty] = again
     else:
         raise ValueError(
             f"n_bootstrap needs groups with more rows: one has {len(rows)} and was empty in a "
             f"replicate {_DRAWS} times."
         )
-    counts, weights, squares, firsts, seconds, centre = sums
+    counts, weights, squares, firsts, seconds = sums
     offsets = firsts / weights[:, None]
     scatters = seconds - weights[:, None, None] * offsets[:, :, None] * offsets[:, None, :]
     places = centre - shift + offsets
@@ -96,13 +101,12 @@ def _sums(
     X: FloatArray,
     rows: IntArray,
     weight: FloatArray,
-    shift: FloatArray,
+    centre: FloatArray,
     count: int,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, ...]:
+    """Counts, weights, squared weights, first and second moments around a centre, summed."""
     d = X.shape[1]
-    # Around the group's own mean little is lost when the sums become a scatter.
-    centre = np.asarray(X[rows].mean(axis=0, dtype=np.float64))
     counts, weights, squares = np.zeros(count), np.zeros(count), np.zeros(count)
     firsts, seconds = np.zeros((count, d)), np.zeros((count, d * d))
     size = max(_BLOCK_BYTES // (8 * max(d * d, count)), 1)
@@ -113,8 +117,8 @@ def _sums(
         centred = X[block] - centre
         counts += times.sum(axis=1)
         weights += drawn.sum(axis=1)
-        squares += (drawn * weight[block]).sum(axis=1)
+        squares += (drawn**2).sum(axis=1)
         firsts += drawn @ centred
         seconds += drawn @ (centred[:, :, None] * centred[:, None, :]).reshape(len(block), -1)
-    return counts, weights, squares, firsts, seconds.reshape(count, d, d), centre
+    return counts, weights, squares, firsts, seconds.reshape(count, d, d)
 

@@ -33,6 +33,7 @@ _REPEATED = (
     "group_errors_",
     "total_error_",
     "error_gap_",
+    "n_iter_",
 )
 """Attributes of the winner that are repeated."""
 
@@ -103,7 +104,8 @@ default="total_plus_gap"
         Eigen-solves of all fits together, the last one included.
     n_splits_ : int
         Number of splits.
-    components_, mean_, scale_, moments_, group_labels_, group_errors_, total_error_, error_gap_
+    components_, mean_, scale_, moments_, group_labels_, group_errors_, total_error_, error_gap_, \
+n_iter_
         As in :class:`RobustFairPCA`.
     n_features_in_, feature_names_in_
         As in scikit-learn.

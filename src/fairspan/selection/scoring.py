@@ -13,6 +13,8 @@ from fairspan._types import BoolArray, FloatArray
 from fairspan._validation import check_number
 from fairspan.metrics import GroupValues
 
+_DIGITS = 10
+"""Scores that agree to so many decimals of the largest are equal."""
 SCORINGS = ("total_plus_gap", "gap_within_budget", "total_within_budget")
 
 
@@ -122,10 +124,13 @@ def results_table(
         table[f"std_test_{name}"] = values.std(axis=0)
     within = scoring.within_budget(table["mean_test_total_error"], table["mean_test_error_gap"])
     table["within_budget"] = within
-    # Those beyond a budget rank behind all others.
+    # Those beyond a budget rank behind all others. Beyond some fairness weight nothing changes any
+    # more but rounding, which must not decide.
+    mean = table["mean_test_score"]
+    worse = -np.round(mean / (np.abs(mean).max() or 1.0), _DIGITS)
     rank = np.empty(len(candidates), dtype=np.int32)
-    rank[within] = rankdata(-table["mean_test_score"][within], method="min")
-    rank[~within] = within.sum() + rankdata(-table["mean_test_score"][~within], method="min")
+    rank[within] = rankdata(worse[within], method="min")
+    rank[~within] = within.sum() + rankdata(worse[~within], method="min")
     table["rank_test_score"] = rank
     table["optimality_gap"] = optimality_gap
     return table

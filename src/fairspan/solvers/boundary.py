@@ -38,7 +38,8 @@ _STUCK = 0.05
 """A new point closer to an old one than this share of the arc has not moved."""
 _REFINE_BELOW = 1e-6
 """From this relative gap on, the best subspace is near enough to be refined."""
-_ROUNDING = 1e-13
+_ROUNDING = 1e-11
+"""Values this close, relatively, are one; the more stationary subspace is taken."""
 _THIN = 1e-13
 """Arcs of fewer radians are not split."""
 
