@@ -1,6 +1,7 @@
 """Principal components that treat groups even-handedly: robust, certified, at the cost of PCA."""
 
 from fairspan import metrics, scorers
+from fairspan.advice import advise
 from fairspan.ambiguity import gelbrich_divergence
 from fairspan.certify import certify
 from fairspan.compare import compare
@@ -27,6 +28,7 @@ __all__ = [
     "RobustFairPCA",
     "RobustFairPCACV",
     "SmallGroupWarning",
+    "advise",
     "certify",
     "compare",
     "fairness_frontier",

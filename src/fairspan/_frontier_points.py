@@ -131,7 +131,8 @@ def bootstrap_intervals(
         gaps.append(np.ptp(errors, axis=1))
         groups.append(errors)
     total, gap, group = (
-        np.moveaxis(np.quantile(found, _INTERVAL, axis=0), 0, -1) for found in (totals, gaps, groups)
+        np.moveaxis(np.quantile(found, _INTERVAL, axis=0), 0, -1)
+        for found in (totals, gaps, groups)
     )
     return total, gap, group
 

@@ -121,4 +121,3 @@ def _sums(
         firsts += drawn @ centred
         seconds += drawn @ (centred[:, :, None] * centred[:, None, :]).reshape(len(block), -1)
     return counts, weights, squares, firsts, seconds.reshape(count, d, d)
-

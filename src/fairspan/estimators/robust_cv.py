@@ -202,9 +202,7 @@ n_iter_
         weight = None if sample_weight is None else check_weights(sample_weight, len(X))
         splits = make_splits(self.cv, groups.codes, self.random_state)
         names = getattr(self, "feature_names_in_", None)
-        moments, folds = split_moments(
-            X, groups, splits, sample_weight=weight, feature_names=names
-        )
+        moments, folds = split_moments(X, groups, splits, sample_weight=weight, feature_names=names)
         return self._fit(moments, folds, candidates, scoring)
 
     def fit_moments(self, folds: Iterable[GroupMoments]) -> Self:

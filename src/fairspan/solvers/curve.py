@@ -203,9 +203,7 @@ def _ridge(curve: Curve, pieces: TwoPieces, first: Place, last: Place) -> Place 
     return _secant(curve, lambda at: pieces.ridge(at.errors) / scale, first, last)
 
 
-def _secant(
-    curve: Curve, off: Callable[[Place], float], first: Place, last: Place
-) -> Place | None:
+def _secant(curve: Curve, off: Callable[[Place], float], first: Place, last: Place) -> Place | None:
     """Find the root of a smooth function of places; None if it is not found to rounding."""
     left, right = off(first), off(last)
     bracket = [first.angle, last.angle] if left * right < 0 else None
