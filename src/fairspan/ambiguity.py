@@ -156,8 +156,6 @@ def radii_of(radius: float | Mapping[Any, float], moments: GroupMoments) -> Floa
     ndarray of shape (n_groups,)
         The radii, in squared units of the data.
     """
-    if isinstance(radius, str):
-        raise TypeError(f"radius={radius!r} is not a number or a mapping {{label: radius}}.")
     if not isinstance(radius, Mapping):
         return radii_from(check_number("radius", radius), moments.weights)
     missing = [label for label in moments.labels if label not in radius]

@@ -269,8 +269,8 @@ def _raise_missing(missing: npt.NDArray[np.bool_], name: str) -> None:
     rows = np.flatnonzero(missing)
     raise ValueError(
         f"sensitive_features{name} has {len(rows)} missing values (first at row {rows[0]}); "
-        "every row needs a group. Drop those rows, give them a label such as 'unknown', or say what "
-        "to do with missing_groups=... where there is this parameter."
+        "every row needs a group. Drop those rows, give them a label such as 'unknown', or use "
+        "missing_groups=... where there is this parameter."
     )
 
 

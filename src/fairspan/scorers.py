@@ -1,7 +1,7 @@
 """Scorers for scikit-learn's searches that know the groups of the rows they score.
 
-A plain function as ``scoring`` never sees the groups, and would score without them in silence. These
-objects ask for ``sensitive_features`` through metadata routing, and raise when they get none.
+A plain function as ``scoring`` never sees the groups, and would score without them in silence.
+These objects ask for ``sensitive_features`` through metadata routing, and raise when they get none.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MEASURES = ("total", "gap", "total_plus_gap")
 class GroupErrorScorer:
     """Score a fitted projection, or a pipeline that ends in one, by the errors of groups.
 
-    With ``sklearn.set_config(enable_metadata_routing=True)`` searches pass the groups of each fold::
+    With ``sklearn.set_config(enable_metadata_routing=True)`` searches pass each fold its groups::
 
         GridSearchCV(pipeline, grid, scoring=fairspan.scorers.total_plus_gap)
             .fit(X, sensitive_features=groups)

@@ -166,7 +166,7 @@ def test_ranks_and_names_are_in_the_shape_of_scikit_learn():
     assert table["std_test_score"] == pytest.approx(split_scores(search).std(axis=0))
     assert table["rank_test_score"][search.best_index_] == 1
     assert search.best_score_ == table["mean_test_score"].max()
-    assert list(search.get_feature_names_out())[0] == "robustfairpcacv0"
+    assert search.get_feature_names_out()[0] == "robustfairpcacv0"
     assert search.score(X, sensitive_features=groups) == pytest.approx(
         search.best_estimator_.score(X, sensitive_features=groups)
     )

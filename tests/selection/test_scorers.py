@@ -1,4 +1,4 @@
-"""Scorers receive the groups of their fold, or raise; estimators live inside scikit-learn's tools."""
+"""Scorers receive the groups of their fold, or raise; searches and pipelines work around them."""
 
 from __future__ import annotations
 

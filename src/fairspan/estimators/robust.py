@@ -23,8 +23,8 @@ from fairspan._validation import (
 )
 from fairspan.ambiguity import bootstrap_radii, radii_of, worst_case_rows
 from fairspan.estimators.base import BaseFairPCA
-from fairspan.exceptions import NoGroupsWarning
 from fairspan.estimators.steps import check_group_weights, pooled_scale, total_weights
+from fairspan.exceptions import NoGroupsWarning
 from fairspan.groups import MISSING_GROUPS, Groups, encode_groups, groups_in_gap
 from fairspan.moments import GroupMoments
 from fairspan.objectives import RobustFairObjective

@@ -337,8 +337,8 @@ n_iter_
 
     def _candidates(self) -> list[Params]:
         """All candidates, checked: k outermost, then the radius, then the fairness weight."""
-        numbers = self.n_components
-        numbers = [numbers] if isinstance(numbers, Integral) else _listed("n_components", numbers)
+        given: Any = self.n_components
+        numbers = [given] if isinstance(given, Integral) else _listed("n_components", given)
         candidates = [
             {"n_components": k, "fairness_weight": weight, "radius": radius}
             for k in numbers

@@ -157,7 +157,8 @@ def split_moments(
 
 def _cells(n_rows: int, splits: Sequence[Split]) -> tuple[IntArray, list[tuple[int, ...]]]:
     """Number the ways in which rows take part in the splits: 1 trains, 2 validates, 3 does both."""
-    cells, states = np.zeros(n_rows, dtype=np.intp), [()]
+    cells: IntArray = np.zeros(n_rows, dtype=np.intp)
+    states: list[tuple[int, ...]] = [()]
     for train, validation in splits:
         state = np.zeros(n_rows, dtype=np.intp)
         state[train] += 1

@@ -113,10 +113,9 @@ def results_table(
     """
     table: dict[str, Any] = {"params": list(candidates)}
     for name in candidates[0]:
-        column = np.ma.masked_all(len(candidates), dtype=object)
-        for i, candidate in enumerate(candidates):
-            column[i] = candidate[name]
-        table[f"param_{name}"] = column
+        column = np.empty(len(candidates), dtype=object)
+        column[:] = [candidate[name] for candidate in candidates]
+        table[f"param_{name}"] = np.ma.array(column)
     for name, values in measured.items():
         for number, row in enumerate(values):
             table[f"split{number}_test_{name}"] = row

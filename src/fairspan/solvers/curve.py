@@ -60,7 +60,7 @@ class _Anchor:
         top, low, off = (x * part[0] + y * part[1] for part in (self.top, self.low, self.off))
         X, before = self.latest, math.inf
         for _ in range(_ITERATIONS):
-            new = (off + low @ X - X @ (top + off.T @ X)) / growth
+            new = np.asarray((off + low @ X - X @ (top + off.T @ X)) / growth)
             X, step = new, new - X
             change = float(np.vdot(step, step))
             if change <= 1e-32:
