@@ -146,11 +146,14 @@ def draw_figures(found: dict[str, Any]) -> None:
                 label=rule,
             )
         axes.axvline(0, color="#4a5560", lw=0.8)
-        axes.set_xscale("symlog", linthresh=0.5)
+        axes.set_xscale("symlog", linthresh=1.0)
+        axes.set_xticks([-10, -1, 0, 1, 10], ["-10", "-1", "0", "1", "10"])
+        axes.set_xticks([], minor=True)
         axes.set_yticks(range(len(names)), names)
         axes.set_title(size)
         axes.set_xlabel("% against radius 0 (less is better)")
-    panels[0].legend(frameon=False, fontsize="small", loc="upper left")
+    handles = panels[0].get_legend_handles_labels()
+    figure.legend(*handles, frameon=False, loc="outside lower center", ncols=4)
     figure.savefig(IMAGES / "robustness-data.png", dpi=90)
 
 

@@ -123,7 +123,7 @@ n_iter_
     >>> groups = data.target_names[data.target]
     >>> search = RobustFairPCACV(3, standardize=True, random_state=0)
     >>> search.fit(data.data, sensitive_features=groups).best_params_
-    {'n_components': 3, 'fairness_weight': 0.5, 'radius': 0.05}
+    {'n_components': 3, 'fairness_weight': 0.5, 'radius': 0.15}
     """
 
     # Requested for the whole class, as by the other estimators.
