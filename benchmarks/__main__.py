@@ -8,7 +8,7 @@ import sys
 from tests.conftest import data_directory
 
 MADE_DATA = ["fit"]
-PAPER_DATA = ["exact_against_descent", "many_groups", "large", "baselines"]
+PAPER_DATA = ["exact_against_descent", "many_groups", "large", "baselines", "selection"]
 
 
 def main(names: list[str]) -> None:

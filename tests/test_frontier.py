@@ -255,6 +255,8 @@ def test_bootstrap_intervals_surround_the_points(cancer):
         assert np.mean((low <= found.total_error) & (found.total_error <= high)) >= 0.9
         assert np.all(found.gap_interval[:, 0] <= found.gap_interval[:, 1])
         assert np.all(found.gap_interval >= 0)
+        low, high = np.moveaxis(found.group_error_interval, -1, 0)
+        assert np.mean((low <= found.group_errors) & (found.group_errors <= high)) >= 0.9
     again = fairness_frontier(X, 3, **options)
     assert np.array_equal(again.gap_interval, complete.gap_interval)
     weight = complete.fairness_weight
@@ -296,7 +298,7 @@ def test_the_picture_names_the_groups(cancer, frontier):
     assert "PCA" in texts
     assert any(text.startswith("equal errors: +4.5 %") for text in texts)
     grid = fairness_frontier(
-        X, 1, sensitive_features=groups, standardize=True, radius=[0, 1.0], n_bootstrap=5
+        X, 1, sensitive_features=groups, standardize=True, radius=[0, 1.0], n_bootstrap=20
     )
     axes = grid.plot(figure.Figure().subplots())
     assert any(text.get_text().startswith("smallest gap 6.17") for text in axes.texts)
@@ -316,12 +318,13 @@ def test_drawing_without_matplotlib_names_the_extra(frontier, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"n_bootstrap": 10}, ValueError, "needs the rows"),
+        ({"n_bootstrap": 30}, ValueError, "needs the rows"),
+        ({"n_bootstrap": 1}, ValueError, "n_bootstrap=1 must be 20 or more"),
         ({"sensitive_features": ["a", "b"]}, ValueError, "groups of their own"),
         ({"fairness_weights": []}, ValueError, "fairness_weights is empty"),
         ({"fairness_weights": [-1.0]}, ValueError, "fairness_weights=-1.0"),
         ({"radius": "small"}, TypeError, "radius='small'"),
-        ({"radius": {"a": 1.0}}, TypeError, "radius="),
+        ({"radius": {"a": 1.0}}, ValueError, "labels that are not groups"),
         ({"n_bootstrap": -1}, ValueError, "n_bootstrap=-1"),
         ({"standardize": "yes"}, TypeError, "standardize='yes'"),
     ],
@@ -340,7 +343,7 @@ def test_one_group_has_no_trade_off(cancer):
 def test_groups_too_small_to_resample_are_refused(cancer, monkeypatch):
     X, _ = cancer
     groups = np.where(np.arange(len(X)) < 1, "tiny", "rest")
-    monkeypatch.setattr("fairspan._frontier_points._DRAWS", 1)
+    monkeypatch.setattr("fairspan._resample._DRAWS", 1)
     with pytest.raises(ValueError, match="more rows"):
         fairness_frontier(
             X, 1, sensitive_features=groups, n_bootstrap=50, fairness_weights=[0], random_state=1

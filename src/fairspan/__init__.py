@@ -1,6 +1,7 @@
 """Principal components that treat groups even-handedly: robust, certified, at the cost of PCA."""
 
-from fairspan import datasets, metrics, plotting, report
+from fairspan import datasets, metrics, plotting, report, scorers
+from fairspan.advice import advise
 from fairspan.ambiguity import gelbrich_divergence
 from fairspan.certify import certify
 from fairspan.compare import compare
@@ -8,6 +9,7 @@ from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.exact import ExactlyFairPCA
 from fairspan.estimators.nullspace import NullSpaceFairPCA
 from fairspan.estimators.robust import RobustFairPCA
+from fairspan.estimators.robust_cv import RobustFairPCACV
 from fairspan.estimators.samadi import FairPCA
 from fairspan.exceptions import NoGroupsWarning, SmallGroupWarning
 from fairspan.frontier import Frontier, fairness_frontier
@@ -25,7 +27,9 @@ __all__ = [
     "NoGroupsWarning",
     "NullSpaceFairPCA",
     "RobustFairPCA",
+    "RobustFairPCACV",
     "SmallGroupWarning",
+    "advise",
     "certify",
     "compare",
     "datasets",
@@ -35,4 +39,5 @@ __all__ = [
     "metrics",
     "plotting",
     "report",
+    "scorers",
 ]

@@ -11,11 +11,11 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 
 from fairspan._projection import Projection
 from fairspan._types import FloatArray, Label
-from fairspan._validation import check_integer, check_weights
+from fairspan._validation import check_integer, check_level, check_weights, generator_from
 from fairspan.groups import Groups, encode_groups
 from fairspan.moments import GroupMoments
 
@@ -98,15 +98,15 @@ def bootstrap_intervals(
         The intervals.
     """
     check_integer("n_bootstrap", n_bootstrap, 20)
-    if not 0 < level < 1:
-        raise ValueError(f"level={level!r} must lie between 0 and 1.")
+    check_level("level", level)
     X = check_array(X, dtype=np.float64, input_name="X")
     groups = encode_groups(sensitive_features, len(X))
     weight = np.ones(len(X)) if sample_weight is None else check_weights(sample_weight, len(X))
     projection = Projection.of(model, mean, scale, training)
+    projection.check_features(X)
     moments = GroupMoments.from_groups(X, groups, sample_weight=weight)
     errors = projection.row_errors(X, groups, projection.centres(moments, centring))
-    rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+    rng = generator_from(random_state)
     sizes, sums = replicates(errors, groups, weight, n_bootstrap, rng)
     found = np.bincount(groups.codes, weight * errors) / np.bincount(groups.codes, weight)
     filled = (sizes > 0).all(axis=1)

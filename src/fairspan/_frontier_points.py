@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fairspan._types import FloatArray
-from fairspan.groups import Groups
+from fairspan.ambiguity import radii_of
 from fairspan.moments import GroupMoments
-from fairspan.objectives import RobustFairObjective, radii_from
+from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.boundary import Boundary, solve_boundary
 from fairspan.solvers.front import SolverOptions, solve
@@ -20,11 +20,9 @@ from fairspan.solvers.result import relative_gap
 from fairspan.solvers.trace import TradeOff
 
 _INTERVAL = (0.025, 0.975)
-_DRAWS = 100
-"""How often a replicate is drawn again because a group got no rows."""
 
-
-Grid = Sequence[tuple[float, float]]
+Radius = float | Mapping[Any, float]
+Grid = Sequence[tuple[float, Radius]]
 """Fairness weights and radii."""
 
 
@@ -32,7 +30,7 @@ class Point(NamedTuple):
     """The optimum of one objective, with its proof."""
 
     fairness_weight: float
-    radius: float
+    radius: Radius
     group_errors: FloatArray
     objective: float
     lower_bound: float
@@ -41,7 +39,7 @@ class Point(NamedTuple):
 
 def solve_points(
     problem: SubspaceProblem,
-    sizes: FloatArray,
+    moments: GroupMoments,
     grid: Grid,
     boundary: Boundary | None,
 ) -> list[Point]:
@@ -51,8 +49,8 @@ def solve_points(
     ----------
     problem : SubspaceProblem
         The problem of these moments.
-    sizes : ndarray of shape (n_groups,)
-        Sizes of the groups, which set their radii.
+    moments : GroupMoments
+        Gives the groups and their sizes, which set their radii.
     grid : sequence of pairs
         Fairness weights and radii.
     boundary : Boundary, optional
@@ -65,8 +63,7 @@ def solve_points(
     """
     points = []
     for weight, radius in grid:
-        radii = radii_from(radius, sizes)
-        objective = RobustFairObjective(problem.shares, weight, radii)
+        objective = RobustFairObjective(problem.shares, weight, radii_of(radius, moments))
         if boundary is None or problem.k == problem.d:
             found = solve(problem, objective, SolverOptions())
         else:
@@ -106,62 +103,47 @@ def curve_points(trade_off: TradeOff) -> list[Point]:
 
 
 def bootstrap_intervals(
-    X: FloatArray,
-    groups: Groups,
+    replicates: Iterable[GroupMoments],
     grid: Grid,
     make_problem: Callable[[GroupMoments], SubspaceProblem],
-    n_bootstrap: int,
-    rng: np.random.Generator,
-) -> tuple[FloatArray, FloatArray]:
-    """Resample rows and give intervals of the optima's total errors and gaps.
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Find the optima of resampled data and give intervals of their errors.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
-        The rows.
-    groups : Groups
-        Their groups.
+    replicates : iterable of GroupMoments
+        Moments of resampled rows.
     grid : sequence of pairs
         Fairness weights and radii.
     make_problem : callable
         Gives the problem of a replicate's moments.
-    n_bootstrap : int
-        Number of replicates.
-    rng : numpy Generator
-        Draws the weights.
 
     Returns
     -------
-    tuple of ndarray of shape (n_points, 2)
-        Percentile intervals of the total error and of the gap.
+    tuple of ndarray of shape (n_points, 2), (n_points, 2) and (n_points, n_groups, 2)
+        Percentile intervals of the total error, of the gap, and of the group errors.
     """
-    found = []
-    for _ in range(n_bootstrap):
-        moments = _replicate(X, groups, rng)
+    totals, gaps, groups = [], [], []
+    for moments in replicates:
         problem = make_problem(moments)
-        errors = np.array(_optimal_errors(problem, moments.weights, grid))
-        found.append([errors @ problem.shares, np.ptp(errors, axis=1)])
-    total, gap = np.quantile(found, _INTERVAL, axis=0).transpose(1, 2, 0)
-    return total, gap
+        errors = np.array(_optimal_errors(problem, moments, grid))
+        totals.append(errors @ problem.shares)
+        gaps.append(np.ptp(errors, axis=1))
+        groups.append(errors)
+    total, gap, group = (
+        np.moveaxis(np.quantile(found, _INTERVAL, axis=0), 0, -1)
+        for found in (totals, gaps, groups)
+    )
+    return total, gap, group
 
 
-def _optimal_errors(problem: SubspaceProblem, sizes: FloatArray, grid: Grid) -> list[FloatArray]:
+def _optimal_errors(
+    problem: SubspaceProblem, moments: GroupMoments, grid: Grid
+) -> list[FloatArray]:
     if problem.n_groups != 2:
-        return [point.group_errors for point in solve_points(problem, sizes, grid, None)]
+        return [point.group_errors for point in solve_points(problem, moments, grid, None)]
     if not any(radius for _, radius in grid):
         trade_off = TradeOff(problem)
         return [trade_off.errors(weight) for weight, _ in grid]
-    points = solve_points(problem, sizes, grid, Boundary(problem))
+    points = solve_points(problem, moments, grid, Boundary(problem))
     return [point.group_errors for point in points]
-
-
-def _replicate(X: FloatArray, groups: Groups, rng: np.random.Generator) -> GroupMoments:
-    for _ in range(_DRAWS):
-        weight = rng.poisson(1.0, len(X)).astype(np.float64)
-        if np.bincount(groups.codes, weight, len(groups.labels)).min() > 0:
-            return GroupMoments.from_groups(X, groups, sample_weight=weight)
-    size = int(np.bincount(groups.codes).min())
-    raise ValueError(
-        f"n_bootstrap needs groups with more rows: the smallest of {len(groups.labels)} has {size} "
-        f"and was empty in {_DRAWS} replicates."
-    )

@@ -69,6 +69,7 @@ def linear_leakage(
     if len(groups.labels) < 2:
         raise ValueError(f"There is only one group ({groups.labels[0]!r}); nothing can leak.")
     projection = Projection.of(model)
+    projection.check_features(X)
     scaled = X if projection.scale is None else X / projection.scale
     Z = scaled @ projection.components.T
     found = []

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
 
 from fairspan._types import FloatArray
 from fairspan._validation import check_choice
@@ -58,6 +59,8 @@ class Projection:
             The projection, checked.
         """
         fitted = hasattr(model, "components_")
+        if not fitted and hasattr(model, "fit"):
+            _refuse(model)
         components = _checked(model.components_ if fitted else model)
         if fitted:
             mean = getattr(model, "mean_", None) if mean is None else mean
@@ -65,6 +68,13 @@ class Projection:
             training = training or getattr(model, "moments_", None)
         d = components.shape[1]
         return cls(components, _vector("mean", mean, d), _vector("scale", scale, d), training)
+
+    def check_features(self, X: FloatArray) -> None:
+        """Check that rows have as many features as the components."""
+        if X.shape[1] != self.components.shape[1]:
+            raise ValueError(
+                f"X has {X.shape[1]} features but the components have {self.components.shape[1]}."
+            )
 
     def centres(self, moments: GroupMoments, centring: str) -> FloatArray:
         """Give the point from which each group of some data is measured.
@@ -174,6 +184,17 @@ class Projection:
             centred /= self.scale
         lost = centred - (centred @ self.components.T) @ self.components
         return np.asarray(np.einsum("ij,ij->i", lost, lost))
+
+
+def _refuse(model: Any) -> None:
+    """Say why an estimator without components cannot be judged."""
+    if hasattr(model, "steps"):
+        raise TypeError(
+            "model is a pipeline; pass its projection, pipeline[-1], and X as the earlier steps "
+            "give it, pipeline[:-1].transform(X)."
+        )
+    check_is_fitted(model)
+    raise TypeError(f"model is a {type(model).__name__}, which has no components_ to judge.")
 
 
 def _checked(components: Any) -> FloatArray:

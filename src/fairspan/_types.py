@@ -9,5 +9,6 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
 Label = Any
 """A group's name as the user wrote it: a string, a number, a date, or a tuple of those."""

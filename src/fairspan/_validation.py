@@ -8,7 +8,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 
 from fairspan._types import FloatArray
 
@@ -53,6 +53,15 @@ def check_integer(name: str, value: Any, least: int) -> int:
     return number
 
 
+def check_level(name: str, value: Any) -> float:
+    """Check that a probability lies strictly between 0 and 1."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"{name}={value!r} is not a number; it must lie between 0 and 1.")
+    if not 0 < float(value) < 1:
+        raise ValueError(f"{name}={value!r} must lie between 0 and 1, without them.")
+    return float(value)
+
+
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     """Check that a word is one of those allowed."""
     if not isinstance(value, str) or value not in choices:
@@ -66,6 +75,31 @@ def check_flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name}={value!r} is not a truth value; use True or False.")
     return bool(value)
+
+
+def generator_from(random_state: Any) -> np.random.Generator:
+    """Make a generator from any seed that scikit-learn or numpy takes.
+
+    Parameters
+    ----------
+    random_state : int, RandomState, Generator or None
+        The seed.
+
+    Returns
+    -------
+    numpy.random.Generator
+        The generator; a Generator is used as it is.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    try:
+        state = check_random_state(random_state)
+    except (ValueError, TypeError):
+        raise ValueError(
+            f"random_state={random_state!r} is not a seed; use None, an int from 0 to 2**32 - 1, "
+            "or numpy's RandomState or Generator."
+        ) from None
+    return np.random.default_rng(state.randint(2**31))
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:

@@ -8,7 +8,7 @@ error counts positively, towards it where it counts negatively.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,50 @@ def _unit_outside(components: FloatArray) -> FloatArray:
 def _square_root(matrix: Any) -> FloatArray:
     values, vectors = eigh(matrix)
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+
+
+def bootstrap_radii(
+    moments: GroupMoments,
+    replicates: Iterable[GroupMoments],
+    level: float,
+    scale: FloatArray | None = None,
+) -> FloatArray:
+    """Give each group the radius that its bootstrap moments keep to with a probability.
+
+    Parameters
+    ----------
+    moments : GroupMoments
+        Moments of the data.
+    replicates : iterable of GroupMoments
+        Moments of resampled data, measured from the same shift or near it.
+    level : float
+        The probability, between 0 and 1.
+    scale : ndarray of shape (n_features,), optional
+        Divisors of the features, in whose units the radii are wanted.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        The quantile of the squared Gelbrich divergences of each group.
+    """
+    place, spread = _places(moments, moments.shift, scale)
+    found = []
+    for replicate in replicates:
+        other, covariance = _places(replicate, moments.shift, scale)
+        found.append(list(map(gelbrich_divergence, place, spread, other, covariance)))
+    return np.asarray(np.quantile(found, level, axis=0))
+
+
+def _places(
+    moments: GroupMoments, shift: FloatArray, scale: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Means, measured from a shift, and covariances of the groups, in scaled units."""
+    moments = moments.dense()
+    means = (moments.shift - shift) + moments.offsets
+    covariances = moments.scatters / moments.weights[:, None, None]
+    if scale is None:
+        return means, covariances
+    return means / scale, covariances / np.outer(scale, scale)
 
 
 def radii_of(radius: float | Mapping[Any, float], moments: GroupMoments) -> FloatArray:

@@ -18,9 +18,22 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
-from fairspan._frontier_points import Point, bootstrap_intervals, curve_points, solve_points
+from fairspan._frontier_points import (
+    Point,
+    Radius,
+    bootstrap_intervals,
+    curve_points,
+    solve_points,
+)
+from fairspan._resample import resampled_moments
 from fairspan._types import FloatArray, Label
-from fairspan._validation import check_components, check_flag, check_integer, check_number
+from fairspan._validation import (
+    check_components,
+    check_flag,
+    check_integer,
+    check_number,
+    generator_from,
+)
 from fairspan.estimators.steps import check_size, pooled_scale
 from fairspan.groups import encode_groups
 from fairspan.moments import GroupMoments
@@ -46,7 +59,7 @@ class Frontier:
     fairness_weight : ndarray of shape (n_points,)
         The fairness weight each point is optimal for.
     radius : ndarray of shape (n_points,)
-        The radius of each.
+        The radius of each; not a number where it was given by group.
     group_errors : ndarray of shape (n_points, n_groups)
         Mean squared reconstruction error of each group.
     total_error : ndarray of shape (n_points,)
@@ -63,6 +76,8 @@ class Frontier:
         95 % bootstrap intervals of the total error.
     gap_interval : ndarray of shape (n_points, 2) or None
         95 % bootstrap intervals of the gap.
+    group_error_interval : ndarray of shape (n_points, n_groups, 2) or None
+        95 % bootstrap intervals of the group errors.
     n_eigensolves : int
         Eigen-solves that the points took.
     trade_off : TradeOff or None
@@ -81,6 +96,7 @@ class Frontier:
     optimality_gap: FloatArray
     total_error_interval: FloatArray | None
     gap_interval: FloatArray | None
+    group_error_interval: FloatArray | None
     n_eigensolves: int
     trade_off: TradeOff | None = field(repr=False)
 
@@ -118,6 +134,10 @@ class Frontier:
             interval = getattr(self, f"{name}_interval")
             if interval is not None:
                 columns |= {f"{name}_low": interval[:, 0], f"{name}_high": interval[:, 1]}
+        if self.group_error_interval is not None:
+            for a, label in enumerate(self.group_labels):
+                low, high = self.group_error_interval[:, a].T
+                columns |= {f"error_{label}_low": low, f"error_{label}_high": high}
         return pd.DataFrame(columns)
 
     def plot(self, ax: Any = None) -> Any:
@@ -167,14 +187,15 @@ def fairness_frontier(
     fairness_weights : float or array-like, optional
         Fairness weights of the points; with more than two groups, or a radius, 26 weights from 0 to
         10 if not given.
-    radius : float or array-like, default=0.0
-        One radius, or several: then the points are a grid.
+    radius : float, mapping or sequence of them, default=0.0
+        One radius, as in RobustFairPCA, or several: then the points are a grid.
     n_bootstrap : int, default=0
-        Poisson bootstrap replicates for intervals of total error and gap; they need X. Each
-        resamples the rows and finds the optimum anew.
+        Poisson bootstrap replicates, at least 20, for intervals of total error, gap and group
+        errors; they need X, of which one pass makes the moments of all replicates. Each replicate
+        finds its optimum anew, so that the intervals are those of the whole procedure.
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
-    random_state : int, Generator or None, default=None
+    random_state : int, RandomState instance, Generator or None, default=None
         Seed of the bootstrap.
 
     Returns
@@ -193,27 +214,28 @@ def fairness_frontier(
     (array([1.614, 0.   ]), array([8.209, 8.58 ]))
     """
     weights = None if fairness_weights is None else _numbers("fairness_weights", fairness_weights)
-    radii = _numbers("radius", radius)
-    check_integer("n_bootstrap", n_bootstrap, 0)
+    radii = _radii(radius)
+    if check_integer("n_bootstrap", n_bootstrap, 0):
+        check_integer("n_bootstrap", n_bootstrap, 20)
     moments = _moments(X_or_moments, sensitive_features, n_bootstrap)
     make_problem = partial(_problem, n_components=n_components, standardize=standardize)
     problem = make_problem(moments)
     trade_off = TradeOff(problem) if problem.n_groups == 2 else None
-    points = _points(problem, moments.weights, weights, radii, trade_off)
+    points = _points(problem, moments, weights, radii, trade_off)
     _warn_of_gaps(points)
     grid = [(point.fairness_weight, point.radius) for point in points]
-    intervals: tuple[FloatArray, FloatArray] | tuple[None, None] = (None, None)
+    intervals: tuple[FloatArray | None, ...] = (None, None, None)
     if n_bootstrap:
         X = check_array(X_or_moments, dtype=[np.float64, np.float32], input_name="X")
         groups = encode_groups(sensitive_features, len(X))
-        rng = np.random.default_rng(random_state)
-        intervals = bootstrap_intervals(X, groups, grid, make_problem, n_bootstrap, rng)
+        replicates = resampled_moments(X, groups, n_bootstrap, generator_from(random_state))
+        intervals = bootstrap_intervals(replicates, grid, make_problem)
     errors = np.array([point.group_errors for point in points])
     return Frontier(
         group_labels=moments.labels,
         n_components=problem.k,
         fairness_weight=np.array([point.fairness_weight for point in points]),
-        radius=np.array([point.radius for point in points]),
+        radius=np.array([r if isinstance(r, Real) else np.nan for _, r in grid], dtype=float),
         group_errors=errors,
         total_error=errors @ problem.shares,
         gap=np.ptp(errors, axis=1),
@@ -222,6 +244,7 @@ def fairness_frontier(
         optimality_gap=np.array([point.optimality_gap for point in points]),
         total_error_interval=intervals[0],
         gap_interval=intervals[1],
+        group_error_interval=intervals[2],
         n_eigensolves=problem.n_eigensolves,
         trade_off=trade_off,
     )
@@ -229,9 +252,9 @@ def fairness_frontier(
 
 def _points(
     problem: SubspaceProblem,
-    sizes: FloatArray,
+    moments: GroupMoments,
     weights: list[float] | None,
-    radii: list[float],
+    radii: list[Radius],
     trade_off: TradeOff | None,
 ) -> list[Point]:
     """Find the points of the grid or, where nothing is asked for, of the complete curve."""
@@ -239,7 +262,7 @@ def _points(
         return curve_points(trade_off)
     grid = [(weight, radius) for radius in radii for weight in weights or _WEIGHTS]
     boundary = None if trade_off is None else trade_off.boundary
-    return solve_points(problem, sizes, grid, boundary)
+    return solve_points(problem, moments, grid, boundary)
 
 
 def _moments(X_or_moments: Any, sensitive_features: Any, n_bootstrap: int) -> GroupMoments:
@@ -272,6 +295,18 @@ def _problem(moments: GroupMoments, n_components: int, standardize: bool) -> Sub
         moments = moments.scaled(pooled_scale(moments))
     small = moments.with_room(k).in_basis()
     return SubspaceProblem(small.second_moments, moments.shares, k)
+
+
+def _radii(radius: Any) -> list[Radius]:
+    """One radius or several, each a number or a mapping by group."""
+    if isinstance(radius, Mapping):
+        return [radius]
+    if isinstance(radius, Iterable) and not isinstance(radius, str | bytes):
+        listed = list(radius)
+        found = [r if isinstance(r, Mapping) else check_number("radius", r) for r in listed]
+        if found:
+            return found
+    return list(_numbers("radius", radius))
 
 
 def _numbers(name: str, values: Any) -> list[float]:

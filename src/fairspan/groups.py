@@ -15,10 +15,15 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from fairspan._types import Label
+from fairspan._types import BoolArray, Label
+from fairspan._validation import check_choice
 
 ONE_GROUP: Label = "all"
 """The label of the only group when no sensitive features are given."""
+
+MISSING: Label = "missing"
+"""The label of rows without one, where these are not refused."""
+MISSING_GROUPS = ("raise", "own_group", "total_only")
 
 _FEW = 32
 """Up to so many groups, comparing the column with each label beats sorting it."""
@@ -37,7 +42,9 @@ class Groups:
         return cls(np.zeros(n_rows, dtype=np.uint8), (ONE_GROUP,))
 
 
-def encode_groups(sensitive_features: Any, n_rows: int | None = None) -> Groups:
+def encode_groups(
+    sensitive_features: Any, n_rows: int | None = None, missing_groups: str = "raise"
+) -> Groups:
     """Turn sensitive features into group codes and sorted labels.
 
     Parameters
@@ -47,12 +54,17 @@ def encode_groups(sensitive_features: Any, n_rows: int | None = None) -> Groups:
         polars or other frame that narwhals knows, or a dict of columns) are intersected.
     n_rows : int, optional
         The number of rows the features must have.
+    missing_groups : {"raise", "own_group", "total_only"}, default="raise"
+        What to do with rows without a label (None, NaN, NaT). "own_group" labels them "missing",
+        in each column by itself; "total_only" puts rows that lack any label into one
+        group of that name, which estimators leave out of the gap.
 
     Returns
     -------
     Groups
         Codes and labels; only labels that occur are groups.
     """
+    check_choice("missing_groups", missing_groups, MISSING_GROUPS)
     columns = _columns(sensitive_features)
     if not columns:
         raise ValueError("sensitive_features has no columns; at least one is needed.")
@@ -62,6 +74,10 @@ def encode_groups(sensitive_features: Any, n_rows: int | None = None) -> Groups:
             raise ValueError(f"{where} has {column.ndim} dimensions; a column of labels has one.")
         if n_rows is not None and len(column) != n_rows:
             raise ValueError(f"{where} has {len(column)} rows but X has {n_rows}.")
+    if missing_groups != "raise":
+        columns = _label_missing(columns, whole_rows=missing_groups == "total_only")
+        if missing_groups == "total_only" and len(columns) > 1:
+            columns = {"": _tuples(list(columns.values()))}
     coded = [_encode_column(column, name) for name, column in columns.items()]
     if len({len(codes) for codes, _ in coded}) > 1:
         lengths = {name.strip("[]'"): len(column) for name, column in columns.items()}
@@ -70,6 +86,25 @@ def encode_groups(sensitive_features: Any, n_rows: int | None = None) -> Groups:
         codes, labels = coded[0]
         return Groups(_compact(codes, len(labels)), tuple(labels))
     return _intersect(coded)
+
+
+def groups_in_gap(labels: Iterable[Label], missing_groups: str) -> BoolArray:
+    """Say which groups the gap is about: not that of rows without a label, if "total_only".
+
+    Parameters
+    ----------
+    labels : iterable of labels
+        The groups.
+    missing_groups : {"raise", "own_group", "total_only"}
+        What becomes of rows without a label.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        Whether the group counts in the gap.
+    """
+    left_out = missing_groups == "total_only"
+    return np.array([not (left_out and label == MISSING) for label in labels])
 
 
 def sort_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
@@ -191,11 +226,51 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
+def _label_missing(
+    columns: dict[str, npt.NDArray[Any]], whole_rows: bool
+) -> dict[str, npt.NDArray[Any]]:
+    """Give missing values a label, in their column or in all columns of their row."""
+    absent = {
+        name: np.fromiter(map(_is_missing, column.tolist()), np.bool_, len(column))
+        if column.dtype.kind == "O"
+        else (np.isnat(column) if column.dtype.kind in "mM" else column != column)
+        for name, column in columns.items()
+    }
+    if whole_rows:
+        anywhere = np.logical_or.reduce(list(absent.values()))
+        absent = dict.fromkeys(columns, anywhere)
+    found = {}
+    for name, column in columns.items():
+        rows = absent[name]
+        if rows.any():
+            column = (
+                np.fromiter(column, object, len(column))
+                if column.dtype.kind in "mM"
+                else column.astype(object)
+            )
+            if (column[~rows] == MISSING).any():
+                raise ValueError(
+                    f"sensitive_features{name} has rows labelled {MISSING!r} and rows without a "
+                    "label, which get that label; rename the first."
+                )
+            column[rows] = MISSING
+        found[name] = column
+    return found
+
+
+def _tuples(columns: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """One column of tuples, in which rows without a label have the one label of these."""
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    labels = (MISSING if MISSING in row else row for row in rows)
+    return np.fromiter(labels, dtype=object, count=len(columns[0]))
+
+
 def _raise_missing(missing: npt.NDArray[np.bool_], name: str) -> None:
     rows = np.flatnonzero(missing)
     raise ValueError(
         f"sensitive_features{name} has {len(rows)} missing values (first at row {rows[0]}); "
-        "every row needs a group. Drop those rows, or give them a label such as 'unknown'."
+        "every row needs a group. Drop those rows, give them a label such as 'unknown', or use "
+        "missing_groups=... where there is this parameter."
     )
 
 

@@ -82,7 +82,12 @@ class GroupMoments:
 
     @classmethod
     def from_arrays(
-        cls, X: Any, sensitive_features: Any = None, *, sample_weight: Any = None
+        cls,
+        X: Any,
+        sensitive_features: Any = None,
+        *,
+        sample_weight: Any = None,
+        missing_groups: str = "raise",
     ) -> GroupMoments:
         """Compute the moments of rows in memory, in one pass and without copying X.
 
@@ -94,6 +99,8 @@ class GroupMoments:
             Labels of the groups, see :func:`fairspan.groups.encode_groups`. None: one group.
         sample_weight : array-like of shape (n_rows,), optional
             How often each row counts: integer weights equal repeated rows.
+        missing_groups : {"raise", "own_group", "total_only"}, default="raise"
+            What to do with rows without a label, as in RobustFairPCA; their group is "missing".
 
         Returns
         -------
@@ -106,7 +113,7 @@ class GroupMoments:
         groups = (
             Groups.single(len(X))
             if sensitive_features is None
-            else encode_groups(sensitive_features, len(X))
+            else encode_groups(sensitive_features, len(X), missing_groups)
         )
         return cls.from_groups(X, groups, sample_weight=sample_weight, feature_names=names)
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairspan._types import FloatArray, IntArray
+from fairspan._types import BoolArray, FloatArray, IntArray
 
 Pair = tuple[int, int]
 """The group counted up and the group counted down in a piece J_ab; (0, 0) for one group."""
@@ -63,6 +63,9 @@ class RobustFairObjective:
         How much the gap counts, 0 or more.
     radii : ndarray of shape (n_groups,)
         Squared radius of each group's ambiguity set, 0 or more.
+    in_gap : ndarray of shape (n_groups,), optional
+        Which groups the gap is about, at least two of them, all if not given. The others count in
+        the total error, and in its worst case, but no pair holds them.
 
     Examples
     --------
@@ -75,6 +78,11 @@ class RobustFairObjective:
     shares: FloatArray
     fairness_weight: float
     radii: FloatArray
+    in_gap: BoolArray | None = None
+
+    def __post_init__(self) -> None:
+        if self.in_gap is not None and self.in_gap.sum() < 2:
+            raise ValueError("A gap needs at least two groups; set fairness_weight=0 for fewer.")
 
     @property
     def n_groups(self) -> int:
@@ -223,7 +231,25 @@ class RobustFairObjective:
         root, edge = np.sqrt(m), np.sqrt(self.radii)
         φ = (root + edge) ** 2
         ψ = np.maximum(root - edge, 0.0) ** 2
-        return p * φ, λ * φ, np.minimum(p, λ) * φ + np.maximum(λ - p, 0.0) * ψ
+        up, down = λ * φ, np.minimum(p, λ) * φ + np.maximum(λ - p, 0.0) * ψ
+        return p * φ, *self.eligible(up, down)
+
+    def eligible(self, up: FloatArray, down: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Keep groups that the gap is not about out of every pair: they are never the largest.
+
+        Parameters
+        ----------
+        up, down : ndarray of shape (..., n_groups)
+            What a group adds when it is counted up, and takes away when it is counted down.
+
+        Returns
+        -------
+        tuple of ndarray
+            The same, infinitely bad for the groups in question.
+        """
+        if self.in_gap is None:
+            return up, down
+        return np.where(self.in_gap, up, -np.inf), np.where(self.in_gap, down, np.inf)
 
 
 def largest_difference(up: FloatArray, down: FloatArray) -> tuple[IntArray, IntArray]:

@@ -49,7 +49,7 @@ BAD_PARAMETERS = {
     "negative radius": ({"radius": -1.0}, ValueError, "radius=-1.0 must be finite and 0 or more"),
     "nan radius": ({"radius": np.nan}, ValueError, "radius=nan must be finite"),
     "infinite radius": ({"radius": np.inf}, ValueError, "radius=inf must be finite"),
-    "text radius": ({"radius": "bootstrap"}, TypeError, "radius='bootstrap' is not a number"),
+    "text radius": ({"radius": "auto"}, ValueError, "radius='auto' is not known"),
     "list of radii": ({"radius": [0.1, 0.2]}, TypeError, r"radius=\[0.1, 0.2\] is not a number"),
     "negative group radius": (
         {"radius": {"a": 0.1, "b": -0.2}},
@@ -82,7 +82,7 @@ BAD_PARAMETERS = {
     "half an iteration": ({"max_iter": 2.5}, TypeError, "max_iter=2.5 is not an integer"),
     "negative starts": ({"n_init": -1}, ValueError, "n_init=-1 must be 0 or more"),
     "text as a flag": ({"standardize": "yes"}, TypeError, "standardize='yes' is not a truth value"),
-    "bad seed": ({"random_state": "seed"}, ValueError, "'seed' cannot be used to seed"),
+    "bad seed": ({"random_state": "seed"}, ValueError, "random_state='seed' is not a seed"),
 }
 
 BAD_DATA = {

@@ -51,6 +51,7 @@ class _Chords:
         if len(m) == 1 or self.objective.fairness_weight == 0:
             return (0, 0)
         up, down = (part[0] + part[1] * m for part in (self.up, self.down))
+        up, down = self.objective.eligible(up, down)
         a, b = largest_difference(up, down)
         return int(a), int(b)
 

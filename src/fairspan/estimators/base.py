@@ -22,7 +22,7 @@ from fairspan.estimators.steps import (
     pooled_scale,
     warn_of_small_groups,
 )
-from fairspan.groups import ONE_GROUP, Groups, encode_groups
+from fairspan.groups import ONE_GROUP, Groups, encode_groups, groups_in_gap
 from fairspan.moments import GroupMoments
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.result import SolverResult
@@ -41,6 +41,8 @@ class BaseFairPCA(
 
     n_components: Any
     standardize: Any
+    # What becomes of rows without a label; a parameter of some subclasses.
+    missing_groups: Any = "raise"
     # Whether the method looks at group errors alone, so that it may be given the rows'
     # coordinates in a space that holds them, with room for the components.
     _works_in_any_basis = True
@@ -82,7 +84,7 @@ class BaseFairPCA(
             The fitted estimator.
         """
         self._check_parameters()
-        moments = self._moments(X, sensitive_features, sample_weight, reset=True)
+        moments = self._moments(X, sensitive_features, sample_weight, reset=True, whole=True)
         warn_of_small_groups(moments, self.n_components)
         self._groups_given = sensitive_features is not None
         return self._fit(moments)
@@ -255,11 +257,12 @@ class BaseFairPCA(
         total = float(np.average(errors, weights=weight))
         if sensitive_features is None:
             return -total
-        groups = encode_groups(sensitive_features, len(errors))
+        groups = encode_groups(sensitive_features, len(errors), self.missing_groups)
         size = np.bincount(groups.codes, weight)
         # A group without weight has no error; it cannot widen the gap.
-        means = np.bincount(groups.codes, weight * errors)[size > 0] / size[size > 0]
-        return -(total + float(np.ptp(means)))
+        counted = (size > 0) & groups_in_gap(groups.labels, self.missing_groups)
+        means = np.bincount(groups.codes, weight * errors)[counted] / size[counted]
+        return -(total + (float(np.ptp(means)) if counted.any() else 0.0))
 
     @property
     def _n_features_out(self) -> int:
@@ -271,14 +274,21 @@ class BaseFairPCA(
         return tags
 
     def _moments(
-        self, X: Any, sensitive_features: Any, sample_weight: Any, *, reset: bool
+        self,
+        X: Any,
+        sensitive_features: Any,
+        sample_weight: Any,
+        *,
+        reset: bool,
+        whole: bool = False,
     ) -> GroupMoments:
+        """Check rows and reduce them to moments; ``whole`` says that these are all rows."""
         # Values that are not finite show in the moments, which spares a pass over X.
         X = validate_data(self, X, dtype=_FLOATS, reset=reset, ensure_all_finite=False)
         groups = (
             Groups.single(len(X))
             if sensitive_features is None
-            else encode_groups(sensitive_features, len(X))
+            else encode_groups(sensitive_features, len(X), self.missing_groups)
         )
         names = getattr(self, "feature_names_in_", None)
         return GroupMoments.from_groups(X, groups, sample_weight=sample_weight, feature_names=names)
@@ -294,6 +304,8 @@ class BaseFairPCA(
         result = self._solve(problem, small)
         self.moments_, self.mean_, self.scale_ = moments, moments.mean, scale
         self._set_result(problem, result, moments.total_weight, scaled.basis)
+        in_gap = groups_in_gap(moments.labels, self.missing_groups)
+        self.error_gap_ = float(np.ptp(result.group_errors[in_gap])) if in_gap.any() else 0.0
         self.group_labels_ = list(moments.labels)
         self.group_counts_ = moments.counts
         self.group_weights_ = moments.weights
@@ -315,7 +327,6 @@ class BaseFairPCA(
         self.explained_variance_ratio_ = variances / (problem.scale or 1.0)
         self.group_errors_ = result.group_errors
         self.total_error_ = float(problem.shares @ result.group_errors)
-        self.error_gap_ = float(np.ptp(result.group_errors))
         self.objective_ = result.objective
         self.lower_bound_ = result.lower_bound
         self.optimality_gap_ = result.optimality_gap

@@ -9,15 +9,23 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairspan._types import FloatArray
-from fairspan._validation import check_choice, check_integer, check_number
-from fairspan.ambiguity import radii_of, worst_case_rows
+from fairspan._resample import resampled_moments
+from fairspan._types import BoolArray, FloatArray
+from fairspan._validation import (
+    check_choice,
+    check_integer,
+    check_level,
+    check_number,
+    check_weights,
+    generator_from,
+)
+from fairspan.ambiguity import bootstrap_radii, radii_of, worst_case_rows
 from fairspan.estimators.base import BaseFairPCA
+from fairspan.estimators.steps import check_group_weights, pooled_scale, total_weights
 from fairspan.exceptions import NoGroupsWarning
-from fairspan.groups import Groups, encode_groups
+from fairspan.groups import MISSING_GROUPS, Groups, encode_groups, groups_in_gap
 from fairspan.moments import GroupMoments
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
@@ -46,10 +54,28 @@ class RobustFairPCA(BaseFairPCA):
     fairness_weight : float, default=1.0
         How much the gap between groups counts against the total error, 0 or more. It is the
         paper's lambda, and is never lowered.
-    radius : float or mapping, default=0.1
+    radius : float, mapping or "bootstrap", default=0.1
         Size of the ambiguity set. A number is the paper's alpha: group a gets
         ``radius / sqrt(n_a)``. A mapping {label: radius} sets each group's own. It is in squared
         units of the data, so standardised data makes it comparable; 0 trusts the data as it is.
+        "bootstrap" takes it from the data, see ``radius_level``; it needs rows, so only ``fit``
+        knows it.
+    radius_level : float, default=0.95
+        With ``radius="bootstrap"``, how probably the moments of a resampled group stay within its
+        radius: the radius is this quantile of the squared Gelbrich divergence between bootstrap
+        (Poisson weights) and empirical moments. It shrinks like 1 / n_a and knows the spread
+        of the group, where the paper's alpha / sqrt(n_a) knows only its size.
+    n_bootstrap : int, default=200
+        Replicates for ``radius="bootstrap"``.
+    group_weights : {"share", "equal"} or mapping, default="share"
+        How groups count in the total error that is minimised: by their share of the rows (the
+        paper's p_a, so that it is the mean error of all rows), all alike, or as a mapping
+        {label: weight} says, up to a common factor. ``total_weights_`` holds what came of it.
+    missing_groups : {"raise", "own_group", "total_only"}, default="raise"
+        What becomes of rows without a label (None, NaN, NaT). "own_group" makes them a
+        group labelled "missing". "total_only" counts them in the total error, with a radius of
+        their own like any group, but not in the gap; they keep their share of the total with
+        ``group_weights="equal"``.
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
     solver : {"auto", "newton", "boundary", "subgradient"}, default="auto"
@@ -68,8 +94,8 @@ class RobustFairPCA(BaseFairPCA):
         Random starts of "subgradient", besides one from PCA.
     retraction : {"qr", "polar"}, default="qr"
         How a step of "subgradient" returns to the manifold.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the random starts.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the random starts and of the bootstrap.
     verbose : int, default=0
         If positive, the result is logged at level INFO of the logger "fairspan".
 
@@ -85,11 +111,13 @@ class RobustFairPCA(BaseFairPCA):
     group_labels_ : list
         The groups, sorted; attributes of groups follow this order.
     group_counts_, group_weights_ : ndarray of shape (n_groups,)
-        Rows and sums of weights.
+        Rows and sums of sample weights.
+    total_weights_ : ndarray of shape (n_groups,)
+        How much each group counts in the total error of the objective; they sum to 1.
     group_errors_ : ndarray of shape (n_groups,)
         Mean squared reconstruction error of each group.
     total_error_, error_gap_ : float
-        Mean error of all rows; largest minus smallest group error.
+        Mean error of all rows; largest minus smallest error of the groups that the gap is about.
     group_radii_ : ndarray of shape (n_groups,)
         The radius of each group's ambiguity set.
     objective_, lower_bound_ : float
@@ -133,7 +161,11 @@ class RobustFairPCA(BaseFairPCA):
         n_components: int = 2,
         *,
         fairness_weight: float = 1.0,
-        radius: float | Mapping[Any, float] = 0.1,
+        radius: float | Mapping[Any, float] | str = 0.1,
+        radius_level: float = 0.95,
+        n_bootstrap: int = 200,
+        group_weights: str | Mapping[Any, float] = "share",
+        missing_groups: str = "raise",
         standardize: bool = False,
         solver: str = "auto",
         tol: float = 1e-8,
@@ -147,6 +179,10 @@ class RobustFairPCA(BaseFairPCA):
         self.n_components = n_components
         self.fairness_weight = fairness_weight
         self.radius = radius
+        self.radius_level = radius_level
+        self.n_bootstrap = n_bootstrap
+        self.group_weights = group_weights
+        self.missing_groups = missing_groups
         self.standardize = standardize
         self.solver = solver
         self.tol = tol
@@ -181,7 +217,7 @@ class RobustFairPCA(BaseFairPCA):
         groups = (
             Groups.single(len(X))
             if sensitive_features is None
-            else encode_groups(sensitive_features, len(X))
+            else encode_groups(sensitive_features, len(X), self.missing_groups)
         )
         if sensitive_features is None and len(self.group_labels_) > 1:
             raise ValueError(
@@ -216,23 +252,57 @@ class RobustFairPCA(BaseFairPCA):
         check_integer("max_iter", self.max_iter, 1)
         check_number("max_time", self.max_time, above=0.0)
         check_integer("n_init", self.n_init, 0)
+        check_choice("missing_groups", self.missing_groups, MISSING_GROUPS)
+        check_group_weights(self.group_weights)
         if isinstance(self.radius, Mapping):
             for label, value in self.radius.items():
                 check_number(f"radius[{label!r}]", value)
+        elif isinstance(self.radius, str):
+            check_choice("radius", self.radius, ("bootstrap",))
+            check_level("radius_level", self.radius_level)
+            check_integer("n_bootstrap", self.n_bootstrap, 20)
         else:
             check_number("radius", self.radius)
 
+    def _moments(
+        self,
+        X: Any,
+        sensitive_features: Any,
+        sample_weight: Any,
+        *,
+        reset: bool,
+        whole: bool = False,
+    ) -> GroupMoments:
+        moments = super()._moments(X, sensitive_features, sample_weight, reset=reset)
+        self._resampled = None
+        if whole and isinstance(self.radius, str):
+            X = validate_data(self, X, dtype=np.float64, reset=False)
+            groups = (
+                Groups.single(len(X))
+                if sensitive_features is None
+                else encode_groups(sensitive_features, len(X), self.missing_groups)
+            )
+            weight = None if sample_weight is None else check_weights(sample_weight, len(X))
+            rng = generator_from(self.random_state)
+            replicates = resampled_moments(X, groups, self.n_bootstrap, rng, weight)
+            scale = pooled_scale(moments) if self.standardize else None
+            radii = bootstrap_radii(moments, replicates, self.radius_level, scale)
+            self._resampled = (moments.weights, radii)
+        return moments
+
     def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:
-        if problem.n_groups == 1 and self.fairness_weight > 0:
+        in_gap = groups_in_gap(moments.labels, self.missing_groups)
+        if in_gap.sum() < 2 and self.fairness_weight > 0:
             warnings.warn(
                 f"There is only one group, so fairness_weight={self.fairness_weight} has no effect "
                 "and the result is PCA. Pass sensitive_features=..., or set fairness_weight=0.",
                 NoGroupsWarning,
                 stacklevel=4,
             )
-        objective = self._objective(moments)
+        objective = self._objective(moments, in_gap)
         result = solve(problem, objective, self._options())
         self._fitted_objective, self.group_radii_ = objective, objective.radii
+        self.total_weights_ = objective.shares
         logger.log(
             logging.INFO if self.verbose else logging.DEBUG,
             "%s: objective %.10g, bound %.10g, gap %.2g, %d eigen-solves",
@@ -253,7 +323,6 @@ class RobustFairPCA(BaseFairPCA):
         return result
 
     def _options(self) -> SolverOptions:
-        random_state = check_random_state(self.random_state)
         return SolverOptions(
             solver=self.solver,
             tol=self.tol,
@@ -261,9 +330,26 @@ class RobustFairPCA(BaseFairPCA):
             max_time=self.max_time,
             n_init=self.n_init,
             retraction=self.retraction,
-            rng=np.random.default_rng(random_state.randint(2**31)),
+            rng=generator_from(self.random_state),
         )
 
-    def _objective(self, moments: GroupMoments) -> RobustFairObjective:
-        weight = float(self.fairness_weight)
-        return RobustFairObjective(moments.shares, weight, radii_of(self.radius, moments))
+    def _objective(self, moments: GroupMoments, in_gap: BoolArray) -> RobustFairObjective:
+        shares = total_weights(self.group_weights, moments, in_gap)
+        # Without two groups to compare there is no gap that could count.
+        weight = float(self.fairness_weight) if in_gap.sum() > 1 else 0.0
+        radii = self._radii(moments)
+        return RobustFairObjective(
+            shares, weight, radii, None if in_gap.all() or weight == 0 else in_gap
+        )
+
+    def _radii(self, moments: GroupMoments) -> FloatArray:
+        if not isinstance(self.radius, str):
+            return radii_of(self.radius, moments)
+        resampled = getattr(self, "_resampled", None)
+        self._resampled = None
+        if resampled is None or not np.array_equal(resampled[0], moments.weights):
+            raise ValueError(
+                "radius='bootstrap' resamples the rows, which only fit sees; with moments or "
+                "partial_fit give a number, or the radii of a fit as {label: radius}."
+            )
+        return np.asarray(resampled[1])

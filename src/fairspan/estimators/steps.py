@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from fairspan._types import FloatArray
+from fairspan._types import BoolArray, FloatArray
+from fairspan._validation import check_number
 from fairspan.exceptions import SmallGroupWarning
 from fairspan.moments import GroupMoments
 from fairspan.problem import SubspaceProblem
@@ -44,10 +46,60 @@ def warn_of_small_groups(moments: GroupMoments, n_components: Any) -> None:
         )
 
 
+def check_group_weights(group_weights: Any) -> None:
+    """Check how groups are to count in the total error."""
+    if isinstance(group_weights, Mapping):
+        for label, value in group_weights.items():
+            check_number(f"group_weights[{label!r}]", value, above=0.0)
+    elif not isinstance(group_weights, str) or group_weights not in ("share", "equal"):
+        raise ValueError(
+            f"group_weights={group_weights!r} is not known; use 'share', 'equal' or a mapping "
+            "{label: weight}."
+        )
+
+
+def total_weights(
+    group_weights: str | Mapping[Any, float], moments: GroupMoments, in_gap: BoolArray
+) -> FloatArray:
+    """Give how much each group counts in the total error; the weights sum to 1.
+
+    Parameters
+    ----------
+    group_weights : {"share", "equal"} or mapping
+        The rule.
+    moments : GroupMoments
+        Gives the groups and their shares.
+    in_gap : ndarray of shape (n_groups,)
+        Which groups are compared; the others keep their share.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        The weights.
+    """
+    shares = moments.shares
+    if isinstance(group_weights, Mapping):
+        missing = [label for label in moments.labels if label not in group_weights]
+        extra = [label for label in group_weights if label not in moments.labels]
+        if missing or extra:
+            raise ValueError(
+                f"group_weights must give one number for each group. Groups without one: "
+                f"{missing[:5]}; labels that are not groups: {extra[:5]}."
+            )
+        given = np.array([float(group_weights[label]) for label in moments.labels])
+        return np.asarray(given / given.sum())
+    if group_weights == "share" or not in_gap.any():
+        return shares
+    return np.where(in_gap, shares[in_gap].sum() / in_gap.sum(), shares)
+
+
 def pooled_scale(moments: GroupMoments) -> FloatArray:
     """Standard deviation of each feature over all rows; 1 for those constant up to rounding."""
-    deviation = np.sqrt(moments.variances)
+    deviation = np.sqrt(np.maximum(moments.variances, 0.0))
     constant = deviation <= 1e-10 * np.maximum(1.0, np.abs(moments.mean))
+    # A part of the data may be constant far from the shift of the whole; what is left of its
+    # scatter there is rounding.
+    constant |= deviation <= 1e-7 * np.sqrt(moments.shares @ moments.offsets**2)
     return np.where(constant, 1.0, deviation)
 
 

@@ -122,7 +122,8 @@ def _draw_points(axes: Any, frontier: Frontier, style: str) -> None:
     if style == "o" and not frontier.radius.any():
         return
     for place, radius in enumerate(np.unique(frontier.radius)):
-        rows = frontier.radius == radius
+        by_group = bool(np.isnan(radius))
+        rows = np.isnan(frontier.radius) if by_group else frontier.radius == radius
         axes.plot(
             frontier.gap[rows],
             frontier.total_error[rows],
@@ -131,7 +132,7 @@ def _draw_points(axes: Any, frontier: Frontier, style: str) -> None:
             ms=4.5,
             lw=1.2,
             zorder=4,
-            label=f"radius {radius:g}",
+            label="radius by group" if by_group else f"radius {radius:g}",
         )
 
 

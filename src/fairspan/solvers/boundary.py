@@ -24,6 +24,7 @@ import numpy as np
 from fairspan._types import FloatArray
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
+from fairspan.solvers.curve import Curve, follow
 from fairspan.solvers.faces import Face, settle_face
 from fairspan.solvers.geodesic import Geodesic
 from fairspan.solvers.pieces import Lowest, TwoPieces
@@ -35,6 +36,10 @@ _SLIDE_BELOW = 1e-2
 """From this relative gap on, subspaces between two neighbours are worth a look."""
 _STUCK = 0.05
 """A new point closer to an old one than this share of the arc has not moved."""
+_REFINE_BELOW = 1e-6
+"""From this relative gap on, the best subspace is near enough to be refined."""
+_ROUNDING = 1e-11
+"""Values this close, relatively, are one; the more stationary subspace is taken."""
 _THIN = 1e-13
 """Arcs of fewer radians are not split."""
 
@@ -140,6 +145,7 @@ def solve_boundary(
             break
         if not walk.split(arc):
             break
+    walk.refine()
     gap = walk.gap()
     return SolverResult(
         components=walk.best_subspace.T,
@@ -159,6 +165,7 @@ class _Walk:
 
     def __init__(self, boundary: Boundary, objective: RobustFairObjective) -> None:
         self.boundary = boundary
+        self.objective = objective
         self.pieces = TwoPieces(objective)
         self.first, self.last = self.pieces.angle_range(boundary.upper)
         self.best = math.inf
@@ -200,6 +207,22 @@ class _Walk:
         self._push(line, arc.right, stuck_left)
         self._record()
         return True
+
+    def refine(self) -> None:
+        """Move from a value that is proved optimal to where it is stationary, to rounding.
+
+        Near a smooth minimum the value says little about the subspace: eight digits of it are four
+        of the subspace, and which four would depend on the way the walk took.
+        """
+        problem = self.boundary.problem
+        if problem.is_large or problem.k == problem.d or not self.gap() <= _REFINE_BELOW:
+            return
+        nearest = min(self.boundary.lines, key=lambda line: self.pieces.value(line.point))
+        place = follow(Curve(problem), self.objective, nearest.angle)
+        if place is not None:
+            value = self.pieces.value(place.errors)
+            if value <= self.best + _ROUNDING * abs(self.best):
+                self.best, self.best_subspace = value, place.subspace
 
     def slide(self, arc: Arc) -> bool:
         """Look for the ridge on the path between the subspaces at both ends of an arc."""

@@ -1,0 +1,424 @@
+"""RobustFairPCACV: the fairness weight, the radius and k by cross-validation on moments."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fairspan._projection import CENTRINGS
+from fairspan._types import FloatArray
+from fairspan._validation import check_choice, check_flag, check_weights
+from fairspan.estimators.robust import RobustFairPCA
+from fairspan.exceptions import NoGroupsWarning
+from fairspan.groups import Groups, encode_groups, groups_in_gap
+from fairspan.metrics import GroupValues
+from fairspan.moments import GroupMoments
+from fairspan.selection.evaluate import Judge, Params, evaluate
+from fairspan.selection.folds import Fold, checked_fold, make_splits, split_moments, sum_of
+from fairspan.selection.scoring import Scoring, results_table
+
+_REPEATED = (
+    "components_",
+    "mean_",
+    "scale_",
+    "moments_",
+    "group_labels_",
+    "group_errors_",
+    "total_error_",
+    "error_gap_",
+    "n_iter_",
+)
+"""Attributes of the winner that are repeated."""
+
+
+class RobustFairPCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """RobustFairPCA with its parameters chosen by cross-validation.
+
+    Every candidate of the grid is fitted on the training part of every split and judged on its
+    validation part, as a loop of fits would, from one pass over the data: the moments of the folds
+    are added, and candidates share their eigen-solves. Validation rows are centred (and
+    scaled) by the training part.
+
+    Parameters
+    ----------
+    n_components : int or sequence of int, default=2
+        Numbers of components to choose from. More components always lower the total error, so
+        several of them ask for a budget or a scoring of your own.
+    fairness_weights : sequence of float, default=(0, 0.5, 1, 1.5, 2, 2.5)
+        Fairness weights to choose from; the default is the paper's.
+    radii : sequence of float or mapping, default=(0.05, 0.1, 0.15)
+        Radii to choose from, each as in RobustFairPCA; the default is the paper's.
+    cv : int, splitter or iterable, default=3
+        A number of folds (KFold, shuffled if there is a ``random_state``), one of scikit-learn's
+        splitters, which gets the groups as classes, or pairs of training and validation rows.
+        Every part must hold rows of every group.
+    scoring : {"total_plus_gap", "gap_within_budget", "total_within_budget"} or callable, \
+default="total_plus_gap"
+        What the winner has on average over the validation parts: the least sum of total error and
+        gap (the paper's), the least gap among candidates whose total error is within
+        ``total_budget``, the least total error among those whose gap is within ``gap_budget``, or
+        the largest value of a function of :class:`fairspan.metrics.GroupValues`. The first wins
+        ties.
+    total_budget, gap_budget : float, optional
+        Budgets, in squared units of the data (of the standardised data, if ``standardize``).
+    gap_centring : {"global", "group"}, default="global"
+        From where the errors in the gap are measured: the mean of the training part, or each
+        group's mean in it, as in the published tables.
+    standardize : bool, default=False
+        Divide features by their standard deviation, over the training part of each split, and
+        over all rows in the end.
+    rescale_folds : bool, default=False
+        For data that is standardised already: standardise the training part of each split once
+        more for the fit and the total error, but measure the gap in the units given, as in the
+        published tables.
+    group_weights, missing_groups, solver, tol, max_iter, max_time
+        As in :class:`RobustFairPCA`.
+    refit : bool, default=True
+        Whether to fit the winner to all rows.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the shuffle, and of the solver's random starts.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        ``n_components``, ``fairness_weight`` and ``radius`` of the winner.
+    best_score_ : float
+        Its mean score.
+    best_index_ : int
+        Its place in ``cv_results_``.
+    best_estimator_ : RobustFairPCA
+        The winner, fitted to all rows; its main attributes are repeated here.
+    cv_results_ : dict of arrays
+        In scikit-learn's shape: ``params``, ``param_*``, ``split*_test_score``,
+        ``mean_test_score``, ``std_test_score``, ``rank_test_score``; likewise for
+        ``total_error`` and ``error_gap``; ``within_budget``; and ``optimality_gap``, the largest
+        relative gap to which the fits of a candidate are known to be optimal.
+    n_eigensolves_ : int
+        Eigen-solves of all fits together, the last one included.
+    n_splits_ : int
+        Number of splits.
+    components_, mean_, scale_, moments_, group_labels_, group_errors_, total_error_, error_gap_, \
+n_iter_
+        As in :class:`RobustFairPCA`.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    RobustFairPCA : One fit.
+    fairness_frontier : The whole trade-off, without held-out rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fairspan import RobustFairPCACV
+    >>> data = load_breast_cancer()
+    >>> groups = data.target_names[data.target]
+    >>> search = RobustFairPCACV(3, standardize=True, random_state=0)
+    >>> search.fit(data.data, sensitive_features=groups).best_params_
+    {'n_components': 3, 'fairness_weight': 0.5, 'radius': 0.15}
+    """
+
+    # Requested for the whole class, as by the other estimators.
+    __metadata_request__fit = {"sensitive_features": True}  # noqa: RUF012
+    __metadata_request__score = {"sensitive_features": True}  # noqa: RUF012
+
+    def __init__(
+        self,
+        n_components: int | Sequence[int] = 2,
+        *,
+        fairness_weights: Sequence[float] = (0, 0.5, 1, 1.5, 2, 2.5),
+        radii: Sequence[float | Mapping[Any, float]] = (0.05, 0.1, 0.15),
+        cv: Any = 3,
+        scoring: str | Callable[[GroupValues], float] = "total_plus_gap",
+        total_budget: float | None = None,
+        gap_budget: float | None = None,
+        gap_centring: str = "global",
+        standardize: bool = False,
+        rescale_folds: bool = False,
+        group_weights: str | Mapping[Any, float] = "share",
+        missing_groups: str = "raise",
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        max_time: float = 5.0,
+        refit: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.fairness_weights = fairness_weights
+        self.radii = radii
+        self.cv = cv
+        self.scoring = scoring
+        self.total_budget = total_budget
+        self.gap_budget = gap_budget
+        self.gap_centring = gap_centring
+        self.standardize = standardize
+        self.rescale_folds = rescale_folds
+        self.group_weights = group_weights
+        self.missing_groups = missing_groups
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.refit = refit
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Choose the parameters, and fit them to all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data.
+        y : None
+            Ignored.
+        sensitive_features : array-like, frame or dict, optional
+            The group of each row, as in RobustFairPCA.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts, in fits and in errors.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        candidates, scoring = self._candidates(), self._check_parameters()
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        groups = (
+            Groups.single(len(X))
+            if sensitive_features is None
+            else encode_groups(sensitive_features, len(X), self.missing_groups)
+        )
+        weight = None if sample_weight is None else check_weights(sample_weight, len(X))
+        splits = make_splits(self.cv, groups.codes, self.random_state)
+        names = getattr(self, "feature_names_in_", None)
+        moments, folds = split_moments(X, groups, splits, sample_weight=weight, feature_names=names)
+        return self._fit(moments, folds, candidates, scoring)
+
+    def fit_moments(self, folds: Iterable[GroupMoments]) -> Self:
+        """Choose the parameters for data known by the moments of its folds only.
+
+        Parameters
+        ----------
+        folds : iterable of GroupMoments
+            Moments of disjoint parts of the data, from files, partitions or sites: each is held out
+            once while the sum of the others trains. ``cv`` is not used.
+
+        Returns
+        -------
+        self
+            The fitted estimator, as if fitted on the rows with these folds.
+        """
+        candidates, scoring = self._candidates(), self._check_parameters()
+        parts = [folds] if isinstance(folds, GroupMoments) else list(folds)
+        if len(parts) < 2 or not all(isinstance(part, GroupMoments) for part in parts):
+            raise ValueError(
+                f"folds must hold at least 2 GroupMoments, one for each fold; {len(parts)} given."
+            )
+        moments = sum_of(parts)
+        made = []
+        for number, part in enumerate(parts):
+            train = sum_of(other for other in parts if other is not part)
+            made.append(checked_fold(number, train, part, moments.labels))
+        self.n_features_in_ = moments.n_features
+        if moments.feature_names is not None:
+            self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self._fit(moments, made, candidates, scoring)
+
+    def transform(self, X: Any) -> npt.NDArray[Any]:
+        """Project rows with the winner.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The projected rows.
+        """
+        return self._winner().transform(X)
+
+    def inverse_transform(self, X: Any) -> npt.NDArray[Any]:
+        """Map projected rows back to the space of the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Projected rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Their best reconstructions.
+        """
+        return self._winner().inverse_transform(X)
+
+    def reconstruction_errors(self, X: Any) -> FloatArray:
+        """Squared distance of each row from its reconstruction by the winner.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The errors.
+        """
+        return self._winner().reconstruction_errors(X)
+
+    def score(
+        self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Minus the winner's total error and gap on these rows, whatever ``scoring`` is.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data.
+        y : None
+            Ignored.
+        sensitive_features : array-like, frame or dict, optional
+            The group of each row.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        float
+            The score; higher is better.
+        """
+        given = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+        return self._winner().score(X, **given)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self._winner().components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _winner(self) -> RobustFairPCA:
+        check_is_fitted(self, "best_params_")
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError(
+                "With refit=False nothing is fitted to all rows; set refit=True, or fit "
+                "RobustFairPCA(**search.best_params_)."
+            )
+        return self.best_estimator_
+
+    def _check_parameters(self) -> Scoring:
+        check_choice("gap_centring", self.gap_centring, CENTRINGS)
+        for name in ("standardize", "rescale_folds", "refit"):
+            check_flag(name, getattr(self, name))
+        if self.standardize and self.rescale_folds:
+            raise ValueError(
+                "rescale_folds=True is for data that is standardised already; it cannot go with "
+                "standardize=True."
+            )
+        return Scoring(self.scoring, self.total_budget, self.gap_budget)
+
+    def _candidates(self) -> list[Params]:
+        """All candidates, checked: k outermost, then the radius, then the fairness weight."""
+        given: Any = self.n_components
+        numbers = [given] if isinstance(given, Integral) else _listed("n_components", given)
+        candidates = [
+            {"n_components": k, "fairness_weight": weight, "radius": radius}
+            for k in numbers
+            for radius in _listed("radii", self.radii)
+            for weight in _listed("fairness_weights", self.fairness_weights)
+        ]
+        for params in candidates:
+            if isinstance(params["radius"], str):
+                raise ValueError(
+                    f"radii has {params['radius']!r}; candidates are numbers or mappings, since "
+                    "folds are known by their moments only."
+                )
+            self._estimator(params)._check_parameters()
+        return candidates
+
+    def _estimator(self, params: Params) -> RobustFairPCA:
+        return RobustFairPCA(
+            **params,
+            standardize=self.standardize,
+            group_weights=self.group_weights,
+            missing_groups=self.missing_groups,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_time=self.max_time,
+            random_state=self.random_state,
+        )
+
+    def _fit(
+        self,
+        moments: GroupMoments,
+        folds: Sequence[Fold],
+        candidates: list[Params],
+        scoring: Scoring,
+    ) -> Self:
+        in_gap = groups_in_gap(moments.labels, self.missing_groups)
+        if in_gap.sum() < 2 and any(params["fairness_weight"] > 0 for params in candidates):
+            warnings.warn(
+                "There is only one group, so fairness_weights have no effect and every candidate "
+                "is PCA. Pass sensitive_features=....",
+                NoGroupsWarning,
+                stacklevel=3,
+            )
+        judge = Judge(
+            scoring=scoring,
+            gap_centring=self.gap_centring,
+            standardize=self.standardize or self.rescale_folds,
+            gap_as_given=self.rescale_folds,
+            group_weights=self.group_weights,
+            in_gap=in_gap,
+            make_options=self._estimator(candidates[0])._options,
+        )
+        found = [evaluate(fold, candidates, judge) for fold in folds]
+        names = ("score", "total_error", "error_gap")
+        measured = {name: np.array([getattr(fold, name) for fold in found]) for name in names}
+        worst = np.max([fold.optimality_gap for fold in found], axis=0)
+        self.cv_results_ = results_table(candidates, scoring, measured, worst)
+        self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
+        self.best_params_ = candidates[self.best_index_]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.n_splits_ = len(folds)
+        self.n_eigensolves_ = sum(fold.n_eigensolves for fold in found)
+        if self.refit:
+            self._refit(moments)
+        return self
+
+    def _refit(self, moments: GroupMoments) -> None:
+        """Fit the winner to all rows, and repeat its attributes."""
+        best = self._estimator(self.best_params_).fit_moments(moments)
+        self.best_estimator_ = best
+        self.n_eigensolves_ += best.n_eigensolves_
+        for name in _REPEATED:
+            setattr(self, name, getattr(best, name))
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    """Give the candidates of a parameter as a list, at least one."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise TypeError(f"{name}={values!r} must be a sequence of candidates.")
+    listed = list(values)
+    if not listed:
+        raise ValueError(f"{name} is empty; give at least one candidate.")
+    return listed

@@ -1,0 +1,145 @@
+"""Scorers for scikit-learn's searches that know the groups of the rows they score.
+
+A plain function as ``scoring`` never sees the groups, and would score without them in silence.
+These objects ask for ``sensitive_features`` through metadata routing, and raise when they get none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from fairspan._validation import check_choice, check_weights
+from fairspan.groups import encode_groups, groups_in_gap
+
+_MEASURES = ("total", "gap", "total_plus_gap")
+
+
+class GroupErrorScorer:
+    """Score a fitted projection, or a pipeline that ends in one, by the errors of groups.
+
+    With ``sklearn.set_config(enable_metadata_routing=True)`` searches pass each fold its groups::
+
+        GridSearchCV(pipeline, grid, scoring=fairspan.scorers.total_plus_gap)
+            .fit(X, sensitive_features=groups)
+
+    Without routing scikit-learn passes nothing to scorers, and this one raises.
+
+    Parameters
+    ----------
+    measure : {"total", "gap", "total_plus_gap"}
+        What is measured; the score is minus that, since higher scores are better.
+    missing_groups : {"raise", "own_group", "total_only"}, default="raise"
+        What becomes of rows without a label, as in RobustFairPCA.
+    """
+
+    def __init__(self, measure: str, missing_groups: str = "raise") -> None:
+        self.measure = check_choice("measure", measure, _MEASURES)
+        self.missing_groups = missing_groups
+        self._request = MetadataRequest(owner=self)
+        for name in ("sensitive_features", "sample_weight"):
+            asked = True if name == "sensitive_features" else None
+            self._request.score.add_request(param=name, alias=asked)
+
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+    ) -> float:
+        """Score rows.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            With ``reconstruction_errors``, or ``transform`` and ``inverse_transform``. Errors of a
+            pipeline are measured in the units of its input.
+        X : array-like of shape (n_rows, n_features)
+            The rows.
+        y : None
+            Ignored.
+        sensitive_features : array-like, frame or dict
+            The group of each row.
+        sample_weight : array-like of shape (n_rows,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        float
+            Minus the measure.
+        """
+        if sensitive_features is None:
+            raise ValueError(
+                f"The scorer {self!r} received no sensitive_features. Turn on metadata routing "
+                "(sklearn.set_config(enable_metadata_routing=True)) and pass sensitive_features to "
+                "fit of the search, or params={'sensitive_features': ...} to cross_validate."
+            )
+        errors = _row_errors(estimator, X)
+        weight = np.ones(len(errors))
+        if sample_weight is not None:
+            weight = check_weights(sample_weight, len(errors))
+        groups = encode_groups(sensitive_features, len(errors), self.missing_groups)
+        size = np.bincount(groups.codes, weight)
+        counted = (size > 0) & groups_in_gap(groups.labels, self.missing_groups)
+        means = np.bincount(groups.codes, weight * errors)[counted] / size[counted]
+        total = float(np.average(errors, weights=weight)) if self.measure != "gap" else 0.0
+        gap = float(np.ptp(means)) if self.measure != "total" and len(means) else 0.0
+        return -(total + gap)
+
+    def set_score_request(self, **requests: bool | str | None) -> GroupErrorScorer:
+        """Ask for more metadata, or for the groups by another name.
+
+        Parameters
+        ----------
+        **requests : bool, str or None
+            As in scikit-learn's ``set_score_request``, for ``sensitive_features`` and
+            ``sample_weight``.
+
+        Returns
+        -------
+        GroupErrorScorer
+            A scorer with these requests.
+        """
+        scorer = GroupErrorScorer(self.measure, self.missing_groups)
+        for name, asked in requests.items():
+            if name not in ("sensitive_features", "sample_weight"):
+                raise TypeError(
+                    f"{name!r} is not known; requests are for sensitive_features and sample_weight."
+                )
+            scorer._request.score.add_request(param=name, alias=asked)
+        return scorer
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Say which metadata is asked for.
+
+        Returns
+        -------
+        MetadataRequest
+            The requests.
+        """
+        return self._request
+
+    def __repr__(self) -> str:
+        return f"GroupErrorScorer({self.measure!r})"
+
+
+def _row_errors(estimator: Any, X: Any) -> Any:
+    if hasattr(estimator, "reconstruction_errors"):
+        return estimator.reconstruction_errors(X)
+    if not hasattr(estimator, "inverse_transform"):
+        raise TypeError(
+            f"{type(estimator).__name__} cannot be scored by reconstruction errors: it has neither "
+            "reconstruction_errors nor inverse_transform."
+        )
+    back = np.asarray(estimator.inverse_transform(estimator.transform(X)))
+    return ((np.asarray(X, dtype=np.float64) - back) ** 2).sum(axis=1)
+
+
+total_error = GroupErrorScorer("total")
+error_gap = GroupErrorScorer("gap")
+total_plus_gap = GroupErrorScorer("total_plus_gap")

@@ -1,0 +1,1 @@
+"""Cross-validation on moments: folds, a grid that shares its eigen-solves, and scores."""

@@ -1,0 +1,135 @@
+"""Fit all candidates on the training part of a fold, and measure them on its validation part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairspan._types import BoolArray, FloatArray
+from fairspan._validation import check_components
+from fairspan.ambiguity import radii_of
+from fairspan.estimators.steps import check_size, total_weights
+from fairspan.metrics import GroupValues
+from fairspan.moments import GroupMoments
+from fairspan.objectives import RobustFairObjective
+from fairspan.problem import SubspaceProblem
+from fairspan.selection.folds import Fold
+from fairspan.selection.grid import Optimum, solve_grid
+from fairspan.selection.scoring import Scoring
+from fairspan.solvers.front import SolverOptions
+
+Params = dict[str, Any]
+"""n_components, fairness_weight and radius of a candidate."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """How candidates are fitted and measured.
+
+    Attributes
+    ----------
+    scoring : Scoring
+        Turns errors into scores.
+    gap_centring : {"global", "group"}
+        From where the errors in the gap are measured.
+    standardize : bool
+        Whether features are divided by the deviations of the training part.
+    gap_as_given : bool
+        Whether the gap is measured in the units of the data all the same.
+    group_weights : str or mapping
+        How groups count in the total error that is minimised.
+    in_gap : ndarray of shape (n_groups,)
+        Which groups are compared.
+    make_options : callable
+        Gives the options of a solver.
+    """
+
+    scoring: Scoring
+    gap_centring: str
+    standardize: bool
+    gap_as_given: bool
+    group_weights: Any
+    in_gap: BoolArray
+    make_options: Callable[[], SolverOptions]
+
+
+class Measured(NamedTuple):
+    """What a fold says about the candidates, one number each, and the eigen-solves it took."""
+
+    score: FloatArray
+    total_error: FloatArray
+    error_gap: FloatArray
+    optimality_gap: FloatArray
+    n_eigensolves: int
+
+
+def evaluate(fold: Fold, candidates: Sequence[Params], judge: Judge) -> Measured:
+    """Fit candidates on the training part of a fold and measure them on the other.
+
+    Parameters
+    ----------
+    fold : Fold
+        The parts.
+    candidates : sequence of dict
+        Parameters; those with the same number of components follow one another.
+    judge : Judge
+        How to fit and to measure.
+
+    Returns
+    -------
+    Measured
+        Scores, errors and gaps, in the order of the candidates.
+    """
+    scale = fold.scale if judge.standardize else None
+    train = fold.train.dense() if scale is None else fold.train.dense().scaled(scale)
+    check_size(train)
+    optima, n_eigensolves = _fit(train, candidates, judge)
+    second = fold.second_moments("global", scale)
+    compared = fold.second_moments(judge.gap_centring, None if judge.gap_as_given else scale)
+    total = _errors(second, optima) @ fold.validation.shares
+    errors = _errors(compared, optima)
+    inside = errors[:, judge.in_gap]
+    gap = np.ptp(inside, axis=1) if inside.shape[1] else np.zeros(len(errors))
+    labels, weights = fold.validation.labels, fold.validation.weights
+    values = [GroupValues("error", labels, row, weights) for row in errors]
+    gaps = np.array([optimum.gap for optimum in optima])
+    return Measured(judge.scoring.scores(total, gap, values), total, gap, gaps, n_eigensolves)
+
+
+def _fit(
+    train: GroupMoments, candidates: Sequence[Params], judge: Judge
+) -> tuple[list[Optimum], int]:
+    optima, n_eigensolves = [], 0
+    shares = total_weights(judge.group_weights, train, judge.in_gap)
+    in_gap = None if judge.in_gap.all() else judge.in_gap
+    compared = judge.in_gap.sum() > 1
+    for k, same in groupby(candidates, key=lambda params: params["n_components"]):
+        problem = SubspaceProblem(
+            train.second_moments, train.shares, check_components(k, train.n_features)
+        )
+        objectives = [
+            RobustFairObjective(
+                shares,
+                float(params["fairness_weight"]) if compared else 0.0,
+                radii_of(params["radius"], train),
+                in_gap if compared else None,
+            )
+            for params in same
+        ]
+        optima += solve_grid(problem, objectives, judge.make_options)
+        n_eigensolves += problem.n_eigensolves
+    return optima, n_eigensolves
+
+
+def _errors(second: FloatArray, optima: Sequence[Optimum]) -> FloatArray:
+    """Errors of the groups with each subspace, (n_candidates, n_groups)."""
+    lost = []
+    whole = np.einsum("aii->a", second)
+    for optimum in optima:
+        kept = np.einsum("adk,dk->a", second @ optimum.subspace, optimum.subspace)
+        lost.append(np.maximum(whole - kept, 0.0))
+    return np.array(lost)

@@ -1,0 +1,229 @@
+"""Folds as moments: one pass over the rows gives the training and validation parts of all splits.
+
+Rows with the same part in every split are summed once; a training part is the sum of what belongs
+to it. Nothing is ever subtracted, which would lose digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import KFold, check_cv
+
+from fairspan._types import FloatArray, IntArray, Label
+from fairspan._validation import check_integer
+from fairspan.estimators.steps import pooled_scale
+from fairspan.groups import Groups
+from fairspan.moments import GroupMoments
+
+Split = tuple[IntArray, IntArray]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The training and the validation part of one split, by their moments.
+
+    Attributes
+    ----------
+    train, validation : GroupMoments
+        Both with the same groups.
+    """
+
+    train: GroupMoments
+    validation: GroupMoments
+
+    @cached_property
+    def scale(self) -> FloatArray:
+        """Standard deviation of each feature in the training part."""
+        return pooled_scale(self.train)
+
+    def second_moments(self, centring: str, scale: FloatArray | None) -> FloatArray:
+        """Give the second moments of the validation groups around training means.
+
+        Parameters
+        ----------
+        centring : {"global", "group"}
+            Around the mean of the training part, or of the group in it.
+        scale : ndarray of shape (d,) or None
+            Divisors of the features.
+
+        Returns
+        -------
+        ndarray of shape (n_groups, d, d)
+            The second moments.
+        """
+        train, seen = self.train.dense(), self.validation.dense()
+        centre = train.offsets if centring == "group" else train.shares @ train.offsets
+        apart = (seen.shift - train.shift) + (seen.offsets - centre)
+        second = seen.scatters / seen.weights[:, None, None]
+        second += apart[:, :, None] * apart[:, None, :]
+        return second if scale is None else second / np.outer(scale, scale)
+
+
+def make_splits(cv: Any, codes: npt.NDArray[Any], random_state: Any) -> list[Split]:
+    """Give the splits that a ``cv`` parameter stands for.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable of splits
+        A number of folds is scikit-learn's KFold, shuffled if there is a seed.
+    codes : ndarray of shape (n_rows,)
+        The groups, which stratifying splitters get as their classes.
+    random_state : int, RandomState or None
+        The seed.
+
+    Returns
+    -------
+    list of tuple
+        Row numbers of the training and the validation parts.
+    """
+    if isinstance(cv, int | np.integer):
+        number = check_integer("cv", cv, 2)
+        seeded = random_state is not None
+        cv = KFold(number, shuffle=seeded, random_state=random_state if seeded else None)
+    rows = np.zeros(len(codes))
+    splits = [_as_rows(split, len(codes)) for split in check_cv(cv).split(rows, codes)]
+    if not splits:
+        raise ValueError("cv gives no splits; at least one is needed.")
+    return splits
+
+
+def _as_rows(split: Any, n_rows: int) -> Split:
+    train, validation = (np.arange(n_rows)[part] for part in split)
+    for name, part in (("training", train), ("validation", validation)):
+        if len(part) == 0 or np.bincount(part).max() > 1:
+            raise ValueError(
+                f"The {name} part of a split in cv is empty or holds rows more than once; use "
+                "sample_weight for repeated rows."
+            )
+    return train, validation
+
+
+def split_moments(
+    X: npt.NDArray[Any],
+    groups: Groups,
+    splits: Sequence[Split],
+    *,
+    sample_weight: FloatArray | None = None,
+    feature_names: Sequence[str] | None = None,
+) -> tuple[GroupMoments, list[Fold]]:
+    """Find the moments of all rows and of the parts of all splits, in one pass over the rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, d)
+        The rows.
+    groups : Groups
+        Their groups.
+    splits : sequence of tuple
+        Row numbers of training and validation parts.
+    sample_weight : ndarray of shape (n_rows,), optional
+        How often each row counts.
+    feature_names : sequence of str, optional
+        Names of the features.
+
+    Returns
+    -------
+    tuple
+        The moments of all rows, and the folds.
+    """
+    cells, states = _cells(len(X), splits)
+    mixed = cells.astype(np.int64) * len(groups.labels) + groups.codes
+    present, codes = _compact(mixed)
+    labels = tuple(divmod(int(code), len(groups.labels)) for code in present)
+    weight = sample_weight
+    if weight is not None and not weight.all():
+        # A part may hold only rows without weight; then it holds no such group at all.
+        kept = weight > 0
+        present, codes = _compact(mixed[kept])
+        labels = tuple(divmod(int(code), len(groups.labels)) for code in present)
+        X, weight = X[kept], weight[kept]
+    whole = GroupMoments.from_groups(
+        X, Groups(codes, labels), sample_weight=weight, feature_names=feature_names
+    )
+    parts = [_part(whole, cell, groups.labels) for cell in range(len(states))]
+    folds = []
+    for number in range(len(splits)):
+        train = sum_of(part for part, state in zip(parts, states, strict=True) if state[number] & 1)
+        seen = sum_of(part for part, state in zip(parts, states, strict=True) if state[number] & 2)
+        folds.append(checked_fold(number, train, seen, groups.labels))
+    return sum_of(parts), folds
+
+
+def _cells(n_rows: int, splits: Sequence[Split]) -> tuple[IntArray, list[tuple[int, ...]]]:
+    """Number the ways in which rows take part in the splits: 1 trains, 2 validates, 3 does both."""
+    cells: IntArray = np.zeros(n_rows, dtype=np.intp)
+    states: list[tuple[int, ...]] = [()]
+    for train, validation in splits:
+        state = np.zeros(n_rows, dtype=np.intp)
+        state[train] += 1
+        state[validation] += 2
+        present, cells = _compact(4 * cells + state)
+        states = [(*states[code // 4], code % 4) for code in present.tolist()]
+    return cells, states
+
+
+def _compact(codes: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """Number the codes that occur, in their order."""
+    present = np.flatnonzero(np.bincount(codes))
+    place = np.zeros(present[-1] + 1, dtype=np.intp)
+    place[present] = np.arange(len(present))
+    return present, place[codes]
+
+
+def _part(whole: GroupMoments, cell: int, labels: tuple[Label, ...]) -> GroupMoments | None:
+    rows = [i for i, (which, _) in enumerate(whole.labels) if which == cell]
+    if not rows:
+        return None
+    return replace(
+        whole,
+        labels=tuple(labels[whole.labels[i][1]] for i in rows),
+        counts=whole.counts[rows],
+        weights=whole.weights[rows],
+        squared_weights=whole.squared_weights[rows],
+        offsets=whole.offsets[rows],
+        scatters=whole.scatters[rows],
+    )
+
+
+def sum_of(parts: Iterable[GroupMoments | None]) -> GroupMoments:
+    """Add moments, of which some may be missing; at least one is not."""
+    total: Any = sum(part for part in parts if part is not None)
+    if not isinstance(total, GroupMoments):
+        raise ValueError("A part of a split in cv has no rows with positive sample_weight.")
+    return total
+
+
+def checked_fold(
+    number: int, train: GroupMoments, validation: GroupMoments, labels: tuple[Label, ...]
+) -> Fold:
+    """Check that both parts of a fold hold every group.
+
+    Parameters
+    ----------
+    number : int
+        Which fold it is, from 0.
+    train, validation : GroupMoments
+        Its parts.
+    labels : tuple
+        All groups.
+
+    Returns
+    -------
+    Fold
+        The fold.
+    """
+    for name, part in (("training", train), ("validation", validation)):
+        missing = [label for label in labels if label not in part.labels]
+        if missing:
+            raise ValueError(
+                f"Split {number} of cv has no rows of group {missing[0]!r} in its {name} part, so "
+                "its error is unknown there. Use fewer folds, or a splitter that keeps groups in "
+                "proportion: cv=StratifiedKFold(...), which gets the groups as classes."
+            )
+    return Fold(train, validation)

@@ -1,0 +1,128 @@
+"""A grid of objectives on one set of moments, solved together."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fairspan._types import FloatArray
+from fairspan.objectives import RobustFairObjective
+from fairspan.problem import SubspaceProblem
+from fairspan.solvers.boundary import Boundary, solve_boundary
+from fairspan.solvers.curve import Curve, Place, follow
+from fairspan.solvers.front import SolverOptions, solve
+from fairspan.solvers.pieces import TwoPieces
+from fairspan.solvers.polygon import Point, clip, corner
+from fairspan.solvers.result import SolverResult, relative_gap
+
+_SURE = 1e-3
+"""A followed minimum may be this far, relatively, from what the lines around the curve allow."""
+_APART = 1e-7
+"""Lines closer than this, in radians, have no corner worth having."""
+
+
+class Optimum(NamedTuple):
+    """The best subspace of one objective: orthonormal columns, and how far it is proved best."""
+
+    subspace: FloatArray
+    gap: float
+
+
+def solve_grid(
+    problem: SubspaceProblem,
+    objectives: Sequence[RobustFairObjective],
+    make_options: Callable[[], SolverOptions],
+) -> list[Optimum]:
+    """Minimise many objectives over the subspaces of one problem.
+
+    For two groups all minimisers lie on one curve, which is followed from one to the next with few
+    eigen-solves. What it finds is held against the supporting lines of the curve; where these
+    leave room for another minimum, the certified solver decides.
+
+    Parameters
+    ----------
+    problem : SubspaceProblem
+        Moments and number of components.
+    objectives : sequence of RobustFairObjective
+        What to minimise; neighbours in the sequence should be alike.
+    make_options : callable
+        Gives options for each objective that is not followed.
+
+    Returns
+    -------
+    list of Optimum
+        The minimisers, in the order of the objectives.
+    """
+    options = make_options()
+    pair = problem.n_groups == 2 and options.solver == "auto" and problem.k < problem.d
+    if pair and problem.is_large:
+        known = Boundary(problem)
+        walks = (solve_boundary(problem, o, tol=options.tol, boundary=known) for o in objectives)
+        return [_optimum(found) for found in walks]
+    followed = _follow_all(problem, objectives) if pair else [None] * len(objectives)
+    return [
+        found or _optimum(solve(problem, objective, make_options()))
+        for objective, found in zip(objectives, followed, strict=True)
+    ]
+
+
+def _optimum(found: SolverResult) -> Optimum:
+    return Optimum(found.components.T, found.optimality_gap)
+
+
+def _follow_all(
+    problem: SubspaceProblem, objectives: Sequence[RobustFairObjective]
+) -> list[Optimum | None]:
+    """Follow the curve through all minimisers; None for those that are not certain."""
+    curve = Curve(problem)
+    angle = math.atan2(objectives[0].shares[1], objectives[0].shares[0])
+    first, last = math.inf, -math.inf
+    upper = (float(problem.traces[0]), float(problem.traces[1]))
+    places: list[Place | None] = [None] * len(objectives)
+    # Minimisers move with the fairness weight, and little with the radius.
+    for i in sorted(range(len(objectives)), key=lambda i: objectives[i].fairness_weight):
+        objective = objectives[i]
+        place = places[i] = follow(curve, objective, angle)
+        angle = angle if place is None else place.angle
+        low, high = TwoPieces(objective).angle_range(upper)
+        first, last = min(first, low), max(last, high)
+    edge = _edge(curve, [place for place in places if place], first, last)
+    optima: list[Optimum | None] = []
+    for objective, place in zip(objectives, places, strict=True):
+        optima.append(None)
+        if place is not None:
+            value = TwoPieces(objective).value(place.errors)
+            gap = relative_gap(value, _bound(objective, edge), problem.scale)
+            if gap <= _SURE:
+                optima[-1] = Optimum(place.subspace, gap)
+    return optima
+
+
+def _edge(curve: Curve, places: list[Place], first: float, last: float) -> FloatArray:
+    """The polygon of supporting lines around the curve, between two angles."""
+    ends = [curve.at(first), curve.at(last)]
+    lines = sorted([*places, *ends, *curve.anchored], key=_angle)
+    apart = [lines[0]]
+    for line in lines[1:]:
+        if line.angle - apart[-1].angle > _APART:
+            apart.append(line)
+    path: list[Point] = []
+    for left, right in itertools.pairwise(apart):
+        between = corner(left.errors, left.angle, right.errors, right.angle)
+        path += clip([left.errors, between, right.errors], (0.0, 0.0))
+    return np.array(path)
+
+
+def _angle(place: Place) -> float:
+    return place.angle
+
+
+def _bound(objective: RobustFairObjective, edge: FloatArray) -> float:
+    """Least value on the polygon: each piece is concave, so least at an end of a straight part."""
+    base, up, down = objective.parts(edge)
+    pieces = base.sum(axis=1)[:, None] + up - down[:, ::-1]
+    return float(np.minimum(pieces[:-1], pieces[1:]).max(axis=1).min())

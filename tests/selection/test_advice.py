@@ -1,0 +1,69 @@
+"""Advice says what the estimators would find, and no more than the data shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+
+from fairspan import RobustFairPCA, advise
+
+
+def table(stretch, n=400):
+    rng = np.random.default_rng(0)
+    groups = rng.choice(["a", "b"], n)
+    X = rng.standard_normal((n, 5)) * [3, 2, 1, 1, 1]
+    X[groups == "b"] *= [1, 1, stretch, stretch, 1]
+    return X, groups
+
+
+def test_the_gap_of_pca_and_the_weight_that_closes_it_are_right():
+    X, groups = table(2.0)
+    found = advise(X, groups, standardize=False, target_gap=1.0, random_state=0)
+    back = PCA(2).fit(X)
+    errors = ((X - back.inverse_transform(back.transform(X))) ** 2).sum(axis=1)
+    means = [errors[groups == g].mean() for g in "ab"]
+    assert found.pca_errors == pytest.approx(means)
+    assert found.pca_gap == pytest.approx(abs(means[0] - means[1]))
+    assert found.pca_total == pytest.approx(errors.mean())
+    assert found.distinguishable
+    assert found.pca_gap_interval[0] > 0
+
+    def gap(weight):
+        model = RobustFairPCA(2, fairness_weight=weight, radius=0.0)
+        return model.fit(X, sensitive_features=groups).error_gap_
+
+    assert gap(found.weight_for_target) <= 1.0 + 1e-6
+    assert gap(0.999 * found.weight_for_target) > 1.0
+    k = found.components_for_target
+    gaps = [np.ptp(_pca_means(X, groups, count)) for count in range(1, 5)]
+    assert all(value <= 1.0 for value in gaps[k - 1 :])
+    assert gaps[k - 2] > 1.0
+    text = str(found)
+    assert "tells it from sampling noise" in text
+    assert "nothing about fairness" in text
+
+
+def _pca_means(X, groups, k):
+    model = PCA(k).fit(X)
+    errors = ((X - model.inverse_transform(model.transform(X))) ** 2).sum(axis=1)
+    return [errors[groups == g].mean() for g in "ab"]
+
+
+def test_groups_that_are_alike_cannot_be_told_from_noise():
+    X, groups = table(1.0)
+    found = advise(X, groups, random_state=0)
+    assert not found.distinguishable
+    assert "does not tell it from sampling noise" in str(found)
+
+
+def test_three_groups_and_unreachable_targets_are_described():
+    X, groups = table(2.0)
+    groups = np.where(X[:, 4] > 1, "c", groups)
+    found = advise(X, groups, standardize=False, target_gap=0.0, random_state=0)
+    assert found.weight_for_target is None
+    assert "No fairness weight" in str(found)
+    with pytest.raises(ValueError, match="at least 2"):
+        advise(X, ["a"] * len(X))
+    with pytest.raises(ValueError, match="target_gap=-1"):
+        advise(X, groups, target_gap=-1)

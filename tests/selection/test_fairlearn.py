@@ -1,0 +1,43 @@
+"""Side by side with fairlearn: its MetricFrame and ours agree, and the downstream example runs."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fairlearn.metrics import MetricFrame
+
+from fairspan import RobustFairPCA, metrics
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "downstream.py"
+
+
+def test_a_metric_frame_of_reconstruction_errors_is_the_metrics_of_this_package():
+    rng = np.random.default_rng(0)
+    groups = rng.choice(["a", "b", "c"], 200)
+    X = rng.standard_normal((200, 4)) * [1, 2, 3, 4]
+    model = RobustFairPCA(1).fit(X, sensitive_features=groups)
+    errors = model.reconstruction_errors(X)
+    frame = MetricFrame(
+        metrics=lambda _, values: np.mean(values),
+        y_true=errors,
+        y_pred=errors,
+        sensitive_features=groups,
+    )
+    ours = metrics.group_errors(model, X, groups)
+    assert dict(frame.by_group) == pytest.approx(ours.by_group)
+    assert frame.overall == pytest.approx(ours.overall)
+    assert frame.difference() == pytest.approx(ours.difference)
+
+
+def test_the_downstream_example_runs_and_closes_the_gap_of_errors(capsys):
+    spec = importlib.util.spec_from_file_location("downstream", EXAMPLE)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = module.main()
+    assert found["RobustFairPCA"]["error gap"] < 0.5 * found["PCA"]["error gap"]
+    assert found["RobustFairPCA"]["total error"] > found["PCA"]["total error"]
+    assert "demographic parity difference" in capsys.readouterr().out
