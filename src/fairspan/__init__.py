@@ -1,6 +1,6 @@
 """Principal components that treat groups even-handedly: robust, certified, at the cost of PCA."""
 
-from fairspan import metrics
+from fairspan import datasets, metrics
 from fairspan.ambiguity import gelbrich_divergence
 from fairspan.certify import certify
 from fairspan.compare import compare
@@ -27,6 +27,7 @@ __all__ = [
     "SmallGroupWarning",
     "certify",
     "compare",
+    "datasets",
     "fairness_frontier",
     "gelbrich_divergence",
     "metrics",

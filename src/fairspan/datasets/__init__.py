@@ -1,0 +1,23 @@
+"""The data sets of the paper, the toy of its Figure 1, and data with a known optimum.
+
+``names()`` lists them, ``load(name)`` loads one. Files are looked for in the data directory
+(argument ``data_home``, environment variable ``FAIRSPAN_DATA``, or a cache of the user) and fetched
+where they are absent, with their digests checked.
+"""
+
+from fairspan.datasets.dataset import Dataset
+from fairspan.datasets.faces import build_lfw
+from fairspan.datasets.files import data_directory
+from fairspan.datasets.loading import load
+from fairspan.datasets.registry import DatasetInfo, describe, info, names
+
+__all__ = [
+    "Dataset",
+    "DatasetInfo",
+    "build_lfw",
+    "data_directory",
+    "describe",
+    "info",
+    "load",
+    "names",
+]

@@ -1,0 +1,134 @@
+"""Where data files are, and how they get there: looked up first, fetched only if absent.
+
+A download is checked before it is written, and written beside its place and then moved there:
+whatever interrupts it, no bad file is ever found, and the next call starts afresh.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import logging
+import os
+import secrets
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from fairspan.datasets.registry import DatasetInfo
+
+ENVIRONMENT = "FAIRSPAN_DATA"
+"""The variable that names the data directory."""
+
+_TIMEOUT = 30.0
+"""Seconds without a byte after which a server counts as silent."""
+
+
+def data_directory(data_home: str | os.PathLike[str] | None = None) -> Path:
+    """Find the folder that holds the data files; it need not exist yet.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        The folder itself. By default the one that the environment variable ``FAIRSPAN_DATA``
+        names, else the user's cache (``~/.cache/fairspan`` on Linux).
+
+    Returns
+    -------
+    pathlib.Path
+        The folder.
+    """
+    folder = data_home or os.environ.get(ENVIRONMENT)
+    return Path(folder).expanduser() if folder else user_cache(sys.platform, os.environ)
+
+
+def user_cache(platform: str, environment: Mapping[str, str]) -> Path:
+    """Find the user's cache: pooch's choice, made here so that it needs no pooch."""
+    if platform == "win32":
+        local = environment.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+        return Path(local) / "fairspan" / "fairspan" / "Cache"
+    if platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "fairspan"
+    return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairspan"
+
+
+def local_bytes(entry: DatasetInfo, folder: Path, mirror: str | None = None) -> bytes:
+    """Read a file of known digest from the folder; if it is absent, fetch it there first."""
+    target = folder / entry.file_name
+    if target.exists():
+        data = target.read_bytes()
+        check_digest(str(target), data, entry.sha256)
+        return data
+    url = address(entry, mirror)
+    with explained(entry, url, folder):
+        stream = io.BytesIO()
+        download(url, stream)
+        data = stream.getvalue()
+        check_digest(url, data, entry.sha256)
+        with written_beside(target) as place:
+            place.write_bytes(data)
+    return data
+
+
+def address(entry: DatasetInfo, mirror: str | None) -> str:
+    """Say where to fetch from: the public copy, or the file of that name at a mirror."""
+    return entry.url if mirror is None else f"{mirror.rstrip('/')}/{entry.file_name}"
+
+
+def check_digest(what: str, data: Any, expected: str) -> None:
+    """Check that bytes or a contiguous array are those the registry knows."""
+    found = hashlib.sha256(data).hexdigest()
+    if found != expected:
+        raise ValueError(
+            f"{what} is not the data the registry knows: its sha256 is {found}, expected was "
+            f"{expected}. If it is a file of yours, remove it and load again."
+        )
+
+
+def download(url: str, stream: IO[bytes]) -> None:
+    """Copy what is at an address into a stream."""
+    import pooch
+
+    logging.getLogger("fairspan").info("Fetching %s", url)
+    pooch.HTTPDownloader(timeout=_TIMEOUT)(url, stream, None)
+
+
+@contextmanager
+def written_beside(target: Path) -> Iterator[Path]:
+    """Give a place to write to; what was written becomes the target if nothing fails."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def explained(entry: DatasetInfo, url: str, folder: Path) -> Iterator[None]:
+    """Say, when a file cannot be had, which one it is, where it is and where to put it."""
+    missing = f"The data set {entry.name!r} needs {entry.file_name}, which is not in {folder}"
+    by_hand = (
+        f"By hand: get it from {url} and put it into {folder}, or name a folder that has it with "
+        f"data_home=... or {ENVIRONMENT}."
+    )
+    if url == entry.url and not entry.sha256:
+        by_hand = (
+            f"By hand: get the archive {url} and give it to fairspan.datasets.build_lfw, or name "
+            f"a folder that has {entry.file_name} with data_home=... or {ENVIRONMENT}."
+        )
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(
+            f'{missing}. Fetching it needs pooch: pip install "fairspan[data]". {by_hand}'
+        ) from error
+    except (OSError, ValueError) as error:
+        # Errors of the connection are OSErrors as well.
+        raise FileNotFoundError(
+            f"{missing} and could not be fetched: {error}\n{by_hand}"
+        ) from error

@@ -1,0 +1,66 @@
+"""The front door: a name becomes data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from fairspan._validation import check_choice
+from fairspan.datasets.dataset import Dataset
+from fairspan.datasets.faces import load_faces
+from fairspan.datasets.files import data_directory, local_bytes
+from fairspan.datasets.registry import info
+from fairspan.datasets.tables import COLUMN_RULES, parse_table
+
+
+def load(
+    name: str,
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    column_rule: str = "published",
+    sensitive: str | Sequence[str] | None = None,
+    mirror: str | None = None,
+) -> Dataset:
+    """Load one of the paper's data sets, from disk or, the first time, from its public copy.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+    data_home : path, optional
+        The data directory; see :func:`data_directory`. A file in it is used without network, a
+        file that is absent is fetched into it (extra ``data``). Digests are checked always.
+    column_rule : {"published", "text"}, default="published"
+        Which columns of a table to keep. The published sizes come from dropping the columns that
+        are constant over the file, and perimX and perimY of Steel. The text of the paper speaks of
+        dropping columns of standard deviation <= 1e-5 or >= 1000. No pixel falls under either.
+    sensitive : str or sequence of str, optional
+        For the faces: "sex" (default), "white", "black", "asian", "race" for the last three, or a
+        sequence of these. Several are returned as a dict of columns, to be intersected.
+    mirror : str, optional
+        An address that holds the files under their own names, to fetch from instead.
+
+    Returns
+    -------
+    Dataset
+        Features, groups, names and a description. Tables have the labels 0 and 1 of the file;
+        pixels are grey levels from 0 to 255.
+
+    Examples
+    --------
+    >>> from fairspan import datasets
+    >>> wine = datasets.load("wine_quality")  # doctest: +SKIP
+    >>> wine.X.shape, wine.sensitive_name  # doctest: +SKIP
+    ((6497, 11), 'white')
+    """
+    entry = info(name)
+    check_choice("column_rule", column_rule, COLUMN_RULES)
+    folder = data_directory(data_home)
+    if entry.name == "lfw":
+        return load_faces(entry, folder, mirror, sensitive)
+    if sensitive is not None:
+        raise ValueError(
+            f"sensitive={sensitive!r}: {name} has one sensitive attribute, {entry.attribute}; "
+            "leave sensitive out. Only lfw has several."
+        )
+    return parse_table(local_bytes(entry, folder, mirror), entry, column_rule)

@@ -1,0 +1,78 @@
+"""The 14 tables: csv files whose last column is the sensitive attribute, before it a label."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import numpy.typing as npt
+
+from fairspan._types import FloatArray
+from fairspan.datasets.dataset import Dataset
+from fairspan.datasets.registry import DatasetInfo
+
+COLUMN_RULES = ("published", "text")
+_LEAST_SPREAD, _MOST_SPREAD = 1e-5, 1000.0
+"""Standard deviations between which the paper's text keeps a column."""
+
+
+def parse_table(data: bytes, entry: DatasetInfo, column_rule: str) -> Dataset:
+    """Make a data set of the bytes of a csv file.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    entry : DatasetInfo
+        What it must hold.
+    column_rule : {"published", "text"}
+        Which columns to keep.
+
+    Returns
+    -------
+    Dataset
+        Features and labels, of the size the registry states if the rule is the published one.
+    """
+    text = data.decode()
+    header = next(csv.reader([text.partition("\n")[0]], skipinitialspace=True))
+    values = np.loadtxt(io.StringIO(text), delimiter=",", skiprows=1, ndmin=2)
+    # Some names of the file stand in a second pair of quotation marks.
+    *columns, _label, sensitive_name = (name.strip('" \r') for name in header)
+    names = np.array(columns)
+    keep = _kept(values[:, :-2], names, entry, column_rule)
+    X = np.ascontiguousarray(values[:, :-2][:, keep])
+    description = entry.description
+    if column_rule == "published":
+        _check_size(X, entry)
+    else:
+        description += (
+            f"\nColumns: {X.shape[1]} features, by the rule of the paper's text, which drops those "
+            f"of standard deviation <= {_LEAST_SPREAD:g} or >= {_MOST_SPREAD:g}."
+        )
+    return Dataset(
+        name=entry.name,
+        X=X,
+        sensitive_features=values[:, -1].astype(np.int64),
+        feature_names=tuple(names[keep].tolist()),
+        sensitive_name=sensitive_name,
+        description=description,
+    )
+
+
+def _kept(
+    X: FloatArray, names: npt.NDArray[np.str_], entry: DatasetInfo, column_rule: str
+) -> npt.NDArray[np.bool_]:
+    spread = X.std(axis=0)
+    if column_rule == "text":
+        return np.asarray((spread > _LEAST_SPREAD) & (spread < _MOST_SPREAD))
+    return np.asarray((spread > 0) & ~np.isin(names, entry.dropped))
+
+
+def _check_size(X: FloatArray, entry: DatasetInfo) -> None:
+    expected = (entry.n_rows, entry.n_features)
+    if X.shape != expected:
+        raise ValueError(
+            f"{entry.file_name} gives {X.shape[0]} rows and {X.shape[1]} features where the paper "
+            f"has {expected[0]} and {expected[1]}."
+        )
