@@ -12,6 +12,7 @@ from importlib import import_module
 
 COMMANDS = {
     "demo": ("show the main job on two tables that come with scikit-learn", "fairspan.demo"),
+    "reproduce": ("the paper's tables and figures beside ours", "fairspan.experiments.command"),
 }
 """Name -> one line for the help, module."""
 

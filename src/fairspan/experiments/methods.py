@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -215,7 +215,7 @@ def _estimated(
         # Averages of projections are applied as they are; other relaxations are rounded first.
         V = fitted.components_
         averaged = getattr(fitted, "solver", None) == "multiplicative_weights"
-        matrix: Any = fitted.relaxation_ if averaged else V.T @ V  # type: ignore[attr-defined]
+        matrix = fitted.relaxation_ if averaged else V.T @ V
         fits.append(Fit(np.asarray(matrix), V, float(fitted.optimality_gap_)))
     return fits
 

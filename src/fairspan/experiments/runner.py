@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
 
 from fairspan.cli.console import Progress
 from fairspan.experiments.store import Row, clean, read_rows, write_rows
@@ -36,12 +36,15 @@ class Task(NamedTuple):
         A function at the top of a module that gives the rows.
     arguments : tuple
         What it is called with.
+    dataset : str or None
+        The data set it needs.
     """
 
     file: str
     batch: str
     function: Callable[..., list[Row]]
     arguments: tuple[object, ...]
+    dataset: str | None = None
 
 
 def pending(tasks: Iterable[Task], output: Path) -> list[Task]:

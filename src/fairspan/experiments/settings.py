@@ -6,6 +6,8 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
+from fairspan import __version__
+
 CHOICES = {
     "solver": ("exact", "subgradient"),
     "fairpca": ("exact", "multiplicative-weights"),
@@ -55,6 +57,6 @@ class Settings:
 
     @property
     def key(self) -> str:
-        """A short name of these settings for folders."""
-        text = json.dumps(asdict(self), sort_keys=True)
+        """A short name of these settings, and of this version, for folders."""
+        text = json.dumps([__version__, asdict(self)], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
