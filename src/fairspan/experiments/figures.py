@@ -94,7 +94,7 @@ def draw_toy(points: Sequence[Row], arrows: Sequence[Row]) -> Any:
     matplotlib.figure.Figure
         The figure.
     """
-    figure = new_figure(10, 5.6)
+    figure = new_figure(10, 5.0)
     panels = {"population": "true covariances", "sample": "covariances of the points"}
     for axes, (source, label) in zip(figure.subplots(1, 2), panels.items(), strict=True):
         for group, name in enumerate(("majority", "minority")):
@@ -135,8 +135,10 @@ def draw_pareto(rows: Sequence[Row]) -> Any:
     matplotlib.figure.Figure
         The figure, a panel for each data set.
     """
-    names = list(dict.fromkeys(row["dataset"] for row in rows))
+    names = _names(rows)
     figure = new_figure(4.4 * len(names), 4.2)
+    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
+
     for axes, name in zip(np.ravel(figure.subplots(1, len(names))), names, strict=True):
         for method, colour in COLOURS.items():
             mine = [row for row in rows if row["dataset"] == name and row["method"] == method]
@@ -154,6 +156,9 @@ def draw_pareto(rows: Sequence[Row]) -> Any:
             xy = [[row["abdiff"] for row in mine], [row["are"] for row in mine]]
             axes.scatter(*xy, s=46, **style, **colours)
         axes.set(xscale="log", xlabel="ABDiff (log scale)", title=titles()[name])
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 7)))
+        axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
+        axes.xaxis.set_minor_locator(NullLocator())
         _tidy(axes)
     figure.axes[0].set_ylabel("ARE")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
@@ -173,7 +178,7 @@ def draw_components(rows: Sequence[Row]) -> Any:
     matplotlib.figure.Figure
         The figure: a row for each data set, in and out of sample.
     """
-    names = list(dict.fromkeys(row["dataset"] for row in rows))
+    names = _names(rows)
     figure = new_figure(9, 2.9 * len(names))
     grid = figure.subplots(len(names), 2, squeeze=False)
     for line, name in zip(grid, names, strict=True):
@@ -248,6 +253,10 @@ def draw_radius(rows: Sequence[Row]) -> Any:
     panels[0].set_ylabel("ARE + ABDiff on the test set\n(mean and one standard deviation)")
     panels[3].set_xlabel(r"$\alpha$")
     return figure
+
+
+def _names(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(row["dataset"] for row in rows))
 
 
 def _tidy(axes: Any) -> None:

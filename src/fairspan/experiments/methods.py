@@ -15,6 +15,7 @@ from fairspan._types import FloatArray
 from fairspan.estimators.base import BaseFairPCA
 from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.samadi import FairPCA
+from fairspan.estimators.steps import canonical_basis
 from fairspan.experiments.settings import Settings
 from fairspan.moments import GroupMoments
 from fairspan.objectives import RobustFairObjective, radii_from
@@ -108,7 +109,7 @@ def method(name: str, settings: Settings) -> Method:
 def _pca(k: int, moments: GroupMoments, grid: Sequence[Parameters], seed: int) -> list[Fit]:
     problem = _problem(moments, k)
     found = top_space(problem.combination(problem.shares), k)
-    return [_projection(found.vectors, 0.0)] * len(grid)
+    return [_projection(problem, found.vectors, 0.0)] * len(grid)
 
 
 def _rfpca(
@@ -121,7 +122,7 @@ def _rfpca(
         radii = radii_from(candidate["radius"], moments.weights)
         objective = RobustFairObjective(problem.shares, candidate["fairness_weight"], radii)
         result = solve(problem, objective)
-        fits.append(_projection(result.components.T, result.optimality_gap))
+        fits.append(_projection(problem, result.components.T, result.optimality_gap))
     return fits
 
 
@@ -232,5 +233,7 @@ def _problem(moments: GroupMoments, k: int) -> SubspaceProblem:
     return SubspaceProblem(moments.second_moments, moments.shares, k)
 
 
-def _projection(V: FloatArray, gap: float) -> Fit:
-    return Fit(V @ V.T, V.T, gap)
+def _projection(problem: SubspaceProblem, V: FloatArray, gap: float) -> Fit:
+    """Keep a subspace in PCA's basis: what leaks after each column is scaled depends on it."""
+    components, _ = canonical_basis(problem, V.T, None)
+    return Fit(V @ V.T, components, gap)
