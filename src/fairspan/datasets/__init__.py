@@ -6,18 +6,29 @@ where they are absent, with their digests checked.
 """
 
 from fairspan.datasets.dataset import Dataset
+from fairspan.datasets.entry import DatasetInfo
 from fairspan.datasets.faces import build_lfw
 from fairspan.datasets.files import data_directory
 from fairspan.datasets.loading import load
-from fairspan.datasets.registry import DatasetInfo, describe, info, names
+from fairspan.datasets.registry import describe, info, names
+from fairspan.datasets.synthetic import (
+    FIGURE1_COVARIANCES,
+    KnownOptimum,
+    make_figure1_toy,
+    make_known_optimum,
+)
 
 __all__ = [
+    "FIGURE1_COVARIANCES",
     "Dataset",
     "DatasetInfo",
+    "KnownOptimum",
     "build_lfw",
     "data_directory",
     "describe",
     "info",
     "load",
+    "make_figure1_toy",
+    "make_known_optimum",
     "names",
 ]

@@ -21,15 +21,17 @@ import numpy as np
 from fairspan._types import FloatArray
 from fairspan._validation import check_choice
 from fairspan.datasets.dataset import Dataset
+from fairspan.datasets.entry import DatasetInfo
 from fairspan.datasets.files import (
     address,
     check_digest,
     data_directory,
     download,
     explained,
+    replaceable,
     written_beside,
 )
-from fairspan.datasets.registry import DatasetInfo, info
+from fairspan.datasets.registry import info
 
 Arrays = dict[str, Any]
 """Name -> array."""
@@ -96,7 +98,7 @@ def load_faces(
     target = folder / entry.file_name
     if not target.exists():
         _fetch(entry, target, mirror, faces)
-    with open(target, "rb") as file:
+    with replaceable(target), open(target, "rb") as file:
         arrays = read_packed(file, str(target), faces)
     labels = {name: arrays[name].astype(np.int64) for name in columns}
     height, width = faces.shape
@@ -178,7 +180,13 @@ def write_packed(target: Path, arrays: Arrays) -> None:
 def _fetch(entry: DatasetInfo, target: Path, mirror: str | None, faces: FaceSet) -> None:
     """Fetch the packed file from a mirror, or the public source and pack it."""
     url = address(entry, mirror)
-    with explained(entry, url, target.parent), tempfile.TemporaryFile() as stream:
+    folder = target.parent
+    remedy = (
+        f"get the archive {url} and give it to fairspan.datasets.build_lfw"
+        if mirror is None
+        else f"get it from {url} and put it into {folder}"
+    )
+    with explained(entry, folder, remedy), tempfile.TemporaryFile() as stream:
         download(url, stream)
         stream.seek(0)
         if mirror is None:

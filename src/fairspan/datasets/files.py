@@ -17,13 +17,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from fairspan.datasets.registry import DatasetInfo
+from fairspan.datasets.entry import DatasetInfo
 
 ENVIRONMENT = "FAIRSPAN_DATA"
 """The variable that names the data directory."""
 
 _TIMEOUT = 30.0
-"""Seconds without a byte after which a server counts as silent."""
+_CHUNK = 1 << 20
+"""Seconds without a byte after which a server counts as silent; bytes to copy at once."""
 
 
 def data_directory(data_home: str | os.PathLike[str] | None = None) -> Path:
@@ -40,7 +41,9 @@ def data_directory(data_home: str | os.PathLike[str] | None = None) -> Path:
     pathlib.Path
         The folder.
     """
-    folder = data_home or os.environ.get(ENVIRONMENT)
+    if data_home is not None:
+        return Path(data_home).expanduser()
+    folder = os.environ.get(ENVIRONMENT)
     return Path(folder).expanduser() if folder else user_cache(sys.platform, os.environ)
 
 
@@ -59,10 +62,11 @@ def local_bytes(entry: DatasetInfo, folder: Path, mirror: str | None = None) -> 
     target = folder / entry.file_name
     if target.exists():
         data = target.read_bytes()
-        check_digest(str(target), data, entry.sha256)
+        with replaceable(target):
+            check_digest(str(target), data, entry.sha256)
         return data
     url = address(entry, mirror)
-    with explained(entry, url, folder):
+    with explained(entry, folder, f"get it from {url} and put it into {folder}"):
         stream = io.BytesIO()
         download(url, stream)
         data = stream.getvalue()
@@ -82,8 +86,8 @@ def check_digest(what: str, data: Any, expected: str) -> None:
     found = hashlib.sha256(data).hexdigest()
     if found != expected:
         raise ValueError(
-            f"{what} is not the data the registry knows: its sha256 is {found}, expected was "
-            f"{expected}. If it is a file of yours, remove it and load again."
+            f"{what} is not the data the registry knows: its sha256 is {found}, expected is "
+            f"{expected}."
         )
 
 
@@ -92,7 +96,9 @@ def download(url: str, stream: IO[bytes]) -> None:
     import pooch
 
     logging.getLogger("fairspan").info("Fetching %s", url)
-    pooch.HTTPDownloader(timeout=_TIMEOUT)(url, stream, None)
+    # Read as a whole: a streamed answer is left open when the server reports an error.
+    fetch = pooch.HTTPDownloader(timeout=_TIMEOUT, stream=False, chunk_size=_CHUNK)
+    fetch(url, stream, None)
 
 
 @contextmanager
@@ -109,18 +115,21 @@ def written_beside(target: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def explained(entry: DatasetInfo, url: str, folder: Path) -> Iterator[None]:
-    """Say, when a file cannot be had, which one it is, where it is and where to put it."""
+def replaceable(target: Path) -> Iterator[None]:
+    """Say, when a file that is there is not right, how to get another; it may be the user's own."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{error} Remove {target} and load again to fetch it anew.") from error
+
+
+@contextmanager
+def explained(entry: DatasetInfo, folder: Path, remedy: str) -> Iterator[None]:
+    """Say, when a file cannot be had, which one it is, why, and what to do by hand."""
     missing = f"The data set {entry.name!r} needs {entry.file_name}, which is not in {folder}"
     by_hand = (
-        f"By hand: get it from {url} and put it into {folder}, or name a folder that has it with "
-        f"data_home=... or {ENVIRONMENT}."
+        f"By hand: {remedy}; or name a folder that has it with data_home=... or {ENVIRONMENT}."
     )
-    if url == entry.url and not entry.sha256:
-        by_hand = (
-            f"By hand: get the archive {url} and give it to fairspan.datasets.build_lfw, or name "
-            f"a folder that has {entry.file_name} with data_home=... or {ENVIRONMENT}."
-        )
     try:
         yield
     except ImportError as error:

@@ -1,11 +1,9 @@
-"""What is known about each data set: its file, where it comes from, whom to cite, its size."""
+"""The data sets by name: their files, where they come from, whom to cite, their sizes."""
 
 from __future__ import annotations
 
-import textwrap
-from dataclasses import dataclass
-
 from fairspan._validation import check_choice
+from fairspan.datasets.entry import DatasetInfo
 
 _TABLES = (
     "https://raw.githubusercontent.com/hieuvt29/distributionally_robust_fair_pca/"
@@ -18,70 +16,6 @@ _PREPARED_BY = (
     'M. Olfat and A. Aswani, "Convex formulations for fair principal component analysis", '
     "AAAI 33, 663-670, 2019 (preparation of the tables)"
 )
-
-
-@dataclass(frozen=True)
-class DatasetInfo:
-    """A data set before it is loaded.
-
-    Attributes
-    ----------
-    name : str
-        The name that :func:`load` takes.
-    title : str
-        The name in the paper's tables.
-    file_name : str
-        The file in the data directory.
-    url : str
-        A public copy of the file, or of the archive it is built from.
-    sha256 : str
-        Digest of the file; empty for the faces, whose arrays have digests instead.
-    attribute : str
-        The sensitive attribute, in the paper's words.
-    n_rows, n_features : int
-        Size after preprocessing.
-    source, licence, citation : str
-        Where the data comes from, what may be done with it, whom to cite.
-    dropped : tuple of str
-        Columns that the published experiment drops although they vary.
-    notes : str
-        What else was done to the data.
-    """
-
-    name: str
-    title: str
-    file_name: str
-    url: str
-    sha256: str
-    attribute: str
-    n_rows: int
-    n_features: int
-    source: str
-    licence: str
-    citation: str
-    dropped: tuple[str, ...] = ()
-    notes: str = ""
-
-    @property
-    def description(self) -> str:
-        """All of it as text."""
-        facts = {
-            "Sensitive": self.attribute,
-            "Source": self.source,
-            "Licence": self.licence,
-            "Cite": self.citation,
-            "Preparation": self.notes,
-        }
-        lines = [f"{self.title}: {self.n_rows:,} rows, {self.n_features:,} features"]
-        for name, text in facts.items():
-            lines += textwrap.wrap(
-                f"{name}: {text}.",
-                width=100,
-                subsequent_indent="  ",
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        return "\n".join([*lines, f"File: {self.file_name}", f"From: {self.url}"])
 
 
 def _table(

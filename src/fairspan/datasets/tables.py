@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fairspan._types import FloatArray
 from fairspan.datasets.dataset import Dataset
-from fairspan.datasets.registry import DatasetInfo
+from fairspan.datasets.entry import DatasetInfo
 
 COLUMN_RULES = ("published", "text")
 _LEAST_SPREAD, _MOST_SPREAD = 1e-5, 1000.0
