@@ -187,6 +187,18 @@ def test_the_linear_rule_is_the_exact_support_vector_machine(cost):
     assert found.gap <= 1e-10
 
 
+@pytest.mark.parametrize("seed", [41, 66, 107])
+def test_the_linear_rule_survives_a_column_that_is_constant_but_for_few_rows(seed):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(40) < 20, 1.0, -1.0)
+    Z = rng.normal(size=(40, 2))
+    Z[:, 1] = 1e-15 * rng.normal(size=40)
+    Z[:3, 1] = 1.0
+    Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    for cost in (1e2, 1e4, 1e6):
+        assert linear_svm(Z, y, cost).gap <= 1e-6
+
+
 def test_the_distance_of_scores_is_kolmogorov_and_smirnov_s():
     rng = np.random.default_rng(1)
     scores = rng.integers(0, 20, 200).astype(float)

@@ -63,8 +63,12 @@ def linear_svm(Z: FloatArray, y: FloatArray, cost: float, tol: float = 1e-10) ->
         if best.gap <= tol or lower @ alpha + upper @ rest <= _ROUNDING * len(y):
             break
         newton = _Newton(A, penalised / cost, v, alpha, rest, lower, upper, image)
-        predicted = newton.step(0.0)
-        step = newton.step(newton.target(predicted), predicted)
+        try:
+            predicted = newton.step(0.0)
+            step = newton.step(newton.target(predicted), predicted)
+        except np.linalg.LinAlgError:
+            # Weights of rows have underflown: no step is left, and the gap so far is the result's.
+            break
         length = _BACK_OFF * newton.longest(step)
         dv, da, dl, du = (length * part for part in step)
         v, alpha, rest, lower, upper = v + dv, alpha + da, rest - da, lower + dl, upper + du

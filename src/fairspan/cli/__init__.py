@@ -24,6 +24,7 @@ COMMANDS = {
     "merge": ("add the group moments of several sites", "fairspan.cli.merge"),
     "certify": ("prove anew how near to the optimum a model is", "fairspan.cli.certify"),
     "info": ("tell what a model file or a moments file holds", "fairspan.cli.info"),
+    "reproduce": ("the paper's tables and figures beside ours", "fairspan.experiments.command"),
 }
 """Name -> one line for the help, module."""
 

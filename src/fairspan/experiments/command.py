@@ -1,0 +1,157 @@
+"""``fairspan reproduce TARGET``: a table or figure of the paper, made anew beside the paper's."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from pathlib import Path
+
+from fairspan._validation import check_choice, check_integer
+from fairspan.cli import BAD_USAGE, FAILED, INTERRUPTED, OK
+from fairspan.experiments.outputs import Request
+from fairspan.experiments.runner import Task, pending, run_tasks
+from fairspan.experiments.settings import CHOICES, Settings
+from fairspan.experiments.sources import FACES, check_available
+from fairspan.experiments.store import check_writable
+from fairspan.experiments.targets import TARGETS, Target
+
+_SWITCHES = {
+    "solver": "how RFPCA is solved: to a proved optimum, or by the paper's descent from 20 random "
+    "starts, last iterates",
+    "fairpca": "how FairPCA is solved: exactly, or by its published algorithm and grid",
+    "mu": "CFPCA's weight of covariances: 1, as in the published rows, or the grid of the text",
+    "gap_centring": "ABDiff on groups centred by their own means, as published, or by the mean of "
+    "all rows, as in the objective",
+    "column_rule": "columns left out so that sizes are the paper's, or by the rule of its text "
+    "(standard deviation at most 1e-5 or at least 1000)",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command can be told."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    width = max(map(len, TARGETS))
+    lines = [f"  {name:<{width}}  {target.summary}" for name, target in TARGETS.items()]
+    everything = f"  {'all':<{width}}  all of these"
+    parser.epilog = "\n".join(["targets:", *lines, everything])
+    parser.add_argument("target", metavar="TARGET", choices=[*TARGETS, "all"])
+    parser.add_argument(
+        "--datasets", nargs="+", metavar="NAME", help="data sets, in the order of the rows"
+    )
+    parser.add_argument(
+        "--methods", nargs="+", metavar="NAME", help="methods, in the order of the rows"
+    )
+    parser.add_argument(
+        "--seeds", type=int, metavar="N", help="number of splits or simulations (as in the paper)"
+    )
+    parser.add_argument("--output", type=Path, default=Path("fairspan-reproduction"), metavar="DIR")
+    parser.add_argument(
+        "--workers", type=int, default=os.cpu_count() or 1, metavar="N", help="processes"
+    )
+    for name, choices in CHOICES.items():
+        option = f"--{name.replace('_', '-')}"
+        text = f"{_SWITCHES[name]} (default: {choices[0]})"
+        parser.add_argument(option, choices=choices, default=choices[0], help=text)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Reproduce what was asked for; what an earlier run has done is not done again."""
+    chosen = list(TARGETS) if options.target == "all" else [options.target]
+    try:
+        check_integer("workers", options.workers, 1)
+        request = _request(options)
+        requests = list(_fitting(chosen, request))
+        check_writable(options.output)
+    except (ValueError, TypeError) as error:
+        return _refuse(error, BAD_USAGE)
+    try:
+        _check_tools(chosen)
+        tasks = {name: TARGETS[name].tasks(asked) for name, asked in requests}
+        check_available(_needed(tasks, options.output))
+        for name, asked in requests:
+            label = f"reproduce {name}"
+            rows = run_tasks(tasks[name], options.output, workers=options.workers, label=label)
+            for path in TARGETS[name].write(rows, asked):
+                print(path)
+    except KeyboardInterrupt:
+        return _refuse("interrupted; the same command continues", INTERRUPTED)
+    except BrokenProcessPool:
+        return _refuse("a worker was killed; the same command continues", FAILED)
+    except (ValueError, OSError, ImportError, RuntimeError) as error:
+        return _refuse(error, FAILED)
+    return OK
+
+
+def _request(options: argparse.Namespace) -> Request:
+    if options.seeds is not None:
+        check_integer("seeds", options.seeds, 1)
+    for name in ("datasets", "methods"):
+        given = getattr(options, name) or []
+        twice = [value for i, value in enumerate(given) if value in given[:i]]
+        if twice:
+            raise ValueError(f"{name}: {twice[0]!r} is given twice; name each one once.")
+    return Request(
+        output=options.output,
+        settings=Settings(**{name: getattr(options, name) for name in CHOICES}),
+        datasets=options.datasets,
+        methods=options.methods,
+        seeds=options.seeds,
+    )
+
+
+def _fitting(chosen: Sequence[str], request: Request) -> Iterator[tuple[str, Request]]:
+    """Give each target the names it can be told, and refuse those that none of them knows."""
+    known = [TARGETS[name] for name in chosen]
+    _check_names("datasets", request.datasets, known)
+    _check_names("methods", request.methods, known)
+    for name in chosen:
+        target = TARGETS[name]
+        methods = request.methods if target.methods else None
+        asked = replace(request, datasets=None, methods=methods)
+        if request.datasets is not None and target.datasets:
+            asked = replace(
+                asked, datasets=[known for known in request.datasets if known in target.datasets]
+            )
+        # Of all targets, those that know none of the data sets have nothing to show.
+        if asked.datasets != []:
+            yield name, asked
+
+
+def _check_names(option: str, given: Sequence[str] | None, targets: Sequence[Target]) -> None:
+    if given is None:
+        return
+    allowed = list(dict.fromkeys(name for target in targets for name in getattr(target, option)))
+    if not allowed:
+        raise ValueError(f"{option}={list(given)}: this target has no choice of {option}.")
+    for name in given:
+        if name == FACES and FACES not in allowed:
+            raise ValueError(
+                f"datasets: {FACES!r} has a target of its own: fairspan reproduce {FACES}."
+            )
+        check_choice(option, name, allowed)
+
+
+def _check_tools(chosen: Sequence[str]) -> None:
+    if any(name.startswith("figure") for name in chosen):
+        from fairspan.experiments.figures import new_figure
+
+        new_figure(1, 1)
+
+
+def _needed(tasks: dict[str, list[Task]], output: Path) -> list[str]:
+    """Name the data sets that are still to be worked on."""
+    names: dict[str, None] = {}
+    for some in tasks.values():
+        for task in pending(some, output):
+            if task.dataset is not None:
+                names[task.dataset] = None
+    return list(names)
+
+
+def _refuse(error: object, code: int) -> int:
+    print(f"fairspan reproduce: {error}", file=sys.stderr)
+    return code

@@ -1,0 +1,263 @@
+"""The paper's figures, drawn from rows alone, as svg and png; the same rows give the same bytes."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairspan.experiments import toy
+from fairspan.experiments.comparison import titles
+from fairspan.experiments.methods import TITLES
+from fairspan.experiments.store import Row, write_atomically
+
+COLOURS = {
+    "pca": "#666666",
+    "rfpca": "#0072b2",
+    "fairpca": "#d55e00",
+    "fairpca-grid": "#e69f00",
+    "cfpca-mean": "#009e73",
+}
+"""Colours that stay apart without colour vision."""
+MARKERS = {"pca": "s", "rfpca": "o", "fairpca": "D", "fairpca-grid": "x", "cfpca-mean": "^"}
+_GROUPS = ("#9bb8d3", "#e3b59b")
+_NAMES = TITLES | {
+    "fairpca": "FairPCA (exact)",
+    "fairpca-grid": "FairPCA (published algorithm)",
+}
+
+
+def new_figure(width: float, height: float) -> Any:
+    """Make an empty figure.
+
+    Parameters
+    ----------
+    width, height : float
+        Its size in inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError('Figures need matplotlib: pip install "fairspan[plot]".') from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save(figure: Any, output: Path, name: str) -> list[Path]:
+    """Write a figure as svg and png.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    output : Path
+        The folder.
+    name : str
+        Name of the files, without an ending.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
+    from matplotlib import rc_context
+
+    paths = []
+    # Neither dates nor random names of svg elements: equal figures are equal files.
+    for ending, facts in (("svg", {"Date": None}), ("png", {"Software": None})):
+        content = io.BytesIO()
+        with rc_context({"svg.hashsalt": "fairspan", "svg.fonttype": "none"}):
+            figure.savefig(content, format=ending, dpi=120, metadata=facts)
+        paths.append(output / f"{name}.{ending}")
+        write_atomically(paths[-1], content.getvalue())
+    return paths
+
+
+def draw_toy(points: Sequence[Row], arrows: Sequence[Row]) -> Any:
+    """Draw Figure 1: points of two groups and the directions of three methods.
+
+    Parameters
+    ----------
+    points, arrows : sequence of dict
+        Rows of :mod:`fairspan.experiments.toy`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
+    figure = new_figure(10, 5.0)
+    panels = {"population": "true covariances", "sample": "covariances of the points"}
+    for axes, (source, label) in zip(figure.subplots(1, 2), panels.items(), strict=True):
+        for group, name in enumerate(("majority", "minority")):
+            xy = np.array([(row["x"], row["y"]) for row in points if row["group"] == group])
+            axes.scatter(*xy.T, s=6, color=_GROUPS[group], label=f"{name} ({len(xy)})", lw=0)
+        for row in arrows:
+            if row["source"] == source:
+                _draw_arrow(axes, row)
+        for name in ("pca", "rfpca", "fairpca"):
+            axes.plot([], [], color=COLOURS[name], lw=2, label=_NAMES[name])
+        axes.set(xlim=(-7, 7), ylim=(-6, 6), aspect="equal", title=f"Arrows of the {label}")
+        _tidy(axes)
+    figure.axes[0].legend(frameon=False, loc="lower right", fontsize="small")
+    weights = ", ".join(f"{weight:g}" for weight in toy.WEIGHTS)
+    figure.suptitle(f"RFPCA with radius 0 and fairness weight {weights}", fontsize="medium")
+    return figure
+
+
+def _draw_arrow(axes: Any, row: Row) -> None:
+    angle = math.radians(row["angle"])
+    length = {"pca": 6.4, "rfpca": 5.6, "fairpca": 6.4}[row["method"]]
+    tip = (length * math.cos(angle), length * math.sin(angle))
+    colour = COLOURS[row["method"]]
+    style = {"arrowstyle": "-|>", "color": colour, "lw": 1.4, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", xy=tip, xytext=(0, 0), arrowprops=style)
+
+
+def draw_pareto(rows: Sequence[Row]) -> Any:
+    """Draw ABDiff against ARE over each method's grid.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Rows of :func:`fairspan.experiments.curves.pareto`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure, a panel for each data set.
+    """
+    names = _names(rows)
+    figure = new_figure(4.4 * len(names), 4.2)
+    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
+
+    for axes, name in zip(np.ravel(figure.subplots(1, len(names))), names, strict=True):
+        for method, colour in COLOURS.items():
+            mine = [row for row in rows if row["dataset"] == name and row["method"] == method]
+            # Points of one grid often coincide: larger and paler below, sharper above.
+            face = "none" if MARKERS[method] in "sD" else colour
+            style = {"marker": MARKERS[method], "label": _NAMES[method], "alpha": 0.85}
+            colours = (
+                {"color": colour}
+                if MARKERS[method] == "x"
+                else {
+                    "edgecolors": colour,
+                    "facecolors": face,
+                }
+            )
+            xy = [[row["abdiff"] for row in mine], [row["are"] for row in mine]]
+            axes.scatter(*xy, s=46, **style, **colours)
+        axes.set(xscale="log", xlabel="ABDiff (log scale)", title=titles()[name])
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 7)))
+        axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
+        axes.xaxis.set_minor_locator(NullLocator())
+        _tidy(axes)
+    figure.axes[0].set_ylabel("ARE")
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    return figure
+
+
+def draw_components(rows: Sequence[Row]) -> Any:
+    """Draw the error of each group against the number of components.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Means of rows of :func:`fairspan.experiments.curves.components` over splits.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure: a row for each data set, in and out of sample.
+    """
+    names = _names(rows)
+    figure = new_figure(9, 2.9 * len(names))
+    grid = figure.subplots(len(names), 2, squeeze=False)
+    for line, name in zip(grid, names, strict=True):
+        mine = [row for row in rows if row["dataset"] == name]
+        for axes, (value, title) in zip(
+            line, (("error_in_sample", "in sample"), ("error", "out of sample")), strict=True
+        ):
+            _draw_groups(axes, mine, value)
+            axes.set_title(f"{titles()[name]}, {title}", fontsize="medium")
+            axes.set_xticks(sorted({row["k"] for row in mine}))
+            _tidy(axes)
+        line[0].set_ylabel("mean error of the group")
+    for axes in grid[-1]:
+        axes.set_xlabel("components")
+    handles = figure.axes[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=3, fontsize="small")
+    return figure
+
+
+def _draw_groups(axes: Any, rows: Sequence[Row], value: str) -> None:
+    for method in ("pca", "fairpca", "rfpca"):
+        for group, line in ((0, "-"), (1, "--")):
+            mine = [row for row in rows if row["method"] == method and row["group"] == group]
+            axes.plot(
+                [row["k"] for row in mine],
+                [row[value] for row in mine],
+                line,
+                color=COLOURS[method],
+                marker=MARKERS[method],
+                ms=3.5,
+                lw=1.3,
+                label=f"{_NAMES[method]}, group {group}",
+            )
+
+
+def draw_radius(rows: Sequence[Row]) -> Any:
+    """Draw scores against the minority's radius.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Mean and deviation of the score for each radius of the majority and the minority.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure: the default large, the others beside it.
+    """
+    figure = new_figure(11, 5)
+    panels = figure.subplot_mosaic([[0, 0, 1], [0, 0, 2], [0, 0, 3]])
+    for i, base in enumerate(toy.BASES):
+        axes = panels[i]
+        mine = [row for row in rows if row["base"] == base]
+        alpha, mean, spread = (
+            np.array([row[name] for row in mine]) for name in ("alpha", "mean", "deviation")
+        )
+        axes.fill_between(alpha, mean - spread, mean + spread, color="#cfe0ee", lw=0)
+        axes.plot(alpha, mean, color=COLOURS["rfpca"])
+        best = int(np.argmin(mean))
+        axes.plot(alpha[best], mean[best], "o", color=COLOURS["fairpca"])
+        axes.annotate(
+            f"{mean[best]:.2f} at {alpha[best]:.1f}",
+            (alpha[best], mean[best]),
+            xytext=(0, -16),
+            textcoords="offset points",
+            ha="right" if best > 80 else "center",
+        )
+        label = "0" if base == 0 else rf"{base:g}/$\sqrt{{n_0}}$"
+        axes.set_title(f"radius of the majority: {label}", fontsize="medium")
+        _tidy(axes)
+    panels[0].set(xlabel=r"$\alpha$; radius of the minority: $\alpha/\sqrt{n_1}$")
+    panels[0].set_ylabel("ARE + ABDiff on the test set\n(mean and one standard deviation)")
+    panels[3].set_xlabel(r"$\alpha$")
+    return figure
+
+
+def _names(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(row["dataset"] for row in rows))
+
+
+def _tidy(axes: Any) -> None:
+    axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,239 @@
+"""The compared methods by name: their grids, and how whole grids are fitted to moments at once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from fairspan._types import FloatArray
+from fairspan.estimators.base import BaseFairPCA
+from fairspan.estimators.convex import ConvexFairPCA
+from fairspan.estimators.samadi import FairPCA
+from fairspan.estimators.steps import canonical_basis
+from fairspan.experiments.settings import Settings
+from fairspan.moments import GroupMoments
+from fairspan.objectives import RobustFairObjective, radii_from
+from fairspan.problem import SubspaceProblem
+from fairspan.solvers.boundary import Boundary, solve_boundary
+from fairspan.solvers.result import SolverResult
+from fairspan.solvers.subgradient import solve_subgradient
+from fairspan.spectrum import top_space
+
+TITLES = {
+    "pca": "PCA",
+    "rfpca": "RFPCA",
+    "fairpca": "FairPCA",
+    "cfpca-mean": "CFPCA (mean)",
+    "cfpca-both": "CFPCA (both)",
+}
+"""Methods by name, as they are called in tables."""
+
+RADII = (0.05, 0.1, 0.15)
+FAIRNESS_WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
+LEARNING_RATES = (0.1, *np.linspace(0.25, 4.25, 17).tolist())
+DELTAS = (0.0, 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9)
+MUS = (1e-4, 1e-3, 1e-2, 0.05, 0.5)
+DESCENTS = 20
+"""Random starts of the paper's algorithm."""
+NEGLIGIBLE = 1e-3
+"""A delta that provably cannot lower the error by a larger share is solved as delta = 0."""
+_LARGE = 200
+_LARGE_STEPS = 60
+"""From so many features on, the splitting method of CFPCA (both) is stopped after these steps."""
+
+Parameters = dict[str, float]
+
+
+class Fit(NamedTuple):
+    """The matrix that is applied to rows, its components, and the proved gap of its program."""
+
+    matrix: FloatArray
+    components: FloatArray
+    gap: float
+
+
+class Method(NamedTuple):
+    """Candidates of a method, and how some of them are fitted to moments, with a seed."""
+
+    grid: tuple[Parameters, ...]
+    fit: Callable[[GroupMoments, Sequence[Parameters], int], list[Fit]]
+
+    def fits(self, moments: GroupMoments, chosen: Sequence[int], seed: int) -> list[Fit]:
+        """Fit the chosen candidates."""
+        return self.fit(moments, [self.grid[i] for i in chosen], seed)
+
+
+def method(name: str, settings: Settings) -> Method:
+    """Give a method by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of TITLES.
+    settings : Settings
+        The protocol.
+
+    Returns
+    -------
+    Method
+        Its grid and how to fit it.
+    """
+    k = settings.n_components
+    grid: list[Parameters] = [{}]
+    if name == "pca":
+        return Method(tuple(grid), partial(_pca, k))
+    if name == "rfpca":
+        grid = [{"radius": r, "fairness_weight": w} for r in RADII for w in FAIRNESS_WEIGHTS]
+        return Method(tuple(grid), partial(_rfpca, settings))
+    if name == "fairpca":
+        if settings.fairpca == "exact":
+            return Method(tuple(grid), partial(_estimated, FairPCA(k)))
+        grid = [{"learning_rate": rate} for rate in LEARNING_RATES]
+        estimator = FairPCA(k, solver="multiplicative_weights")
+        return Method(tuple(grid), partial(_estimated, estimator))
+    if name == "cfpca-mean":
+        grid = [{"delta": delta} for delta in DELTAS]
+        return Method(tuple(grid), partial(_cfpca_mean, k))
+    if name == "cfpca-both":
+        mus = (1.0,) if settings.mu == "published" else MUS
+        return Method(tuple({"mu": mu} for mu in mus), partial(_cfpca_both, k))
+    raise ValueError(f"method={name!r} is not known; use one of {', '.join(TITLES)}.")
+
+
+def _pca(k: int, moments: GroupMoments, grid: Sequence[Parameters], seed: int) -> list[Fit]:
+    problem = _problem(moments, k)
+    found = top_space(problem.combination(problem.shares), k)
+    return [_projection(problem, found.vectors, 0.0)] * len(grid)
+
+
+def _rfpca(
+    settings: Settings, moments: GroupMoments, grid: Sequence[Parameters], seed: int
+) -> list[Fit]:
+    problem = _problem(moments, settings.n_components)
+    solve = _exact_solver(problem) if settings.solver == "exact" else _descent(settings, seed)
+    fits = []
+    for candidate in grid:
+        radii = radii_from(candidate["radius"], moments.weights)
+        objective = RobustFairObjective(problem.shares, candidate["fairness_weight"], radii)
+        result = solve(problem, objective)
+        fits.append(_projection(problem, result.components.T, result.optimality_gap))
+    return fits
+
+
+Solve = Callable[[SubspaceProblem, RobustFairObjective], SolverResult]
+
+
+def _exact_solver(problem: SubspaceProblem) -> Solve:
+    return partial(solve_boundary, boundary=Boundary(problem))
+
+
+def _descent(settings: Settings, seed: int) -> Solve:
+    """The paper's algorithm: random starts only, and the best of the last iterates."""
+    rng = np.random.default_rng(seed)
+    return partial(
+        solve_subgradient,
+        max_iter=settings.descent_steps,
+        n_init=DESCENTS,
+        iterate="last",
+        start_at_pca=False,
+        rng=rng,
+    )
+
+
+def _cfpca_mean(k: int, moments: GroupMoments, grid: Sequence[Parameters], seed: int) -> list[Fit]:
+    gain = largest_gain(moments, k)
+    fits: dict[float, Fit] = {}
+    for candidate in grid:
+        delta = candidate["delta"]
+        # One closed form serves every delta that cannot matter.
+        solved = delta if delta**2 * gain > NEGLIGIBLE else 0.0
+        if solved not in fits:
+            estimator = ConvexFairPCA(k, delta=solved)
+            fits[solved] = _estimated(estimator, moments, [{}], seed)[0]
+        fits[delta] = fits[solved]
+    return [fits[candidate["delta"]] for candidate in grid]
+
+
+def largest_gain(moments: GroupMoments, k: int) -> float:
+    """Bound how much the total error of CFPCA (mean) can fall, per unit of delta squared.
+
+    With u the direction f / |f| of the mean difference, the dual variable that decouples u from
+    its complement Q and lowers its variance s to at most the k-th of Q' S Q proves, by weak
+    duality, that |X f| <= r gains no more than r / |f| times its length over X f = 0.
+
+    Parameters
+    ----------
+    moments : GroupMoments
+        Moments of two groups.
+    k : int
+        Number of components.
+
+    Returns
+    -------
+    float
+        The bound as a share of the total error at delta = 0.
+    """
+    problem = _problem(moments, k)
+    pooled = problem.combination(problem.shares)
+    direction = moments.offsets[1] - moments.offsets[0]
+    length = float(np.linalg.norm(direction))
+    if length == 0:
+        return 0.0
+    unit = direction / length
+    image = pooled @ unit
+    variance = float(unit @ image)
+    cross = image - variance * unit
+    # PCA of S without u has the spectrum of Q' S Q, and one 0 more.
+    inner = pooled - np.outer(unit, image) - np.outer(image, unit) + variance * np.outer(unit, unit)
+    spectrum = np.linalg.eigvalsh(inner)[::-1]
+    excess = max(variance - float(spectrum[k - 1]), 0.0)
+    dual = np.hypot(2 * float(np.linalg.norm(cross)), excess) / length
+    radius = 1.0 / (moments.total_weight * problem.d * length)
+    error = problem.scale - float(spectrum[:k].sum())
+    return float(radius * dual / error) if error > 0 else 0.0
+
+
+def _cfpca_both(k: int, moments: GroupMoments, grid: Sequence[Parameters], seed: int) -> list[Fit]:
+    estimator = ConvexFairPCA(k, constraint="mean+covariance")
+    if moments.n_features >= _LARGE:
+        estimator.set_params(max_iter=_LARGE_STEPS)
+    return _estimated(estimator, moments, grid, seed)
+
+
+def _estimated(
+    estimator: BaseFairPCA, moments: GroupMoments, grid: Sequence[Parameters], seed: int
+) -> list[Fit]:
+    fits = []
+    for candidate in grid:
+        with _gaps_are_recorded():
+            fitted = estimator.set_params(**candidate).fit_moments(moments)
+        # Averages of projections are applied as they are; other relaxations are rounded first.
+        V = fitted.components_
+        averaged = getattr(fitted, "solver", None) == "multiplicative_weights"
+        matrix = fitted.relaxation_ if averaged else V.T @ V
+        fits.append(Fit(np.asarray(matrix), V, float(fitted.optimality_gap_)))
+    return fits
+
+
+@contextmanager
+def _gaps_are_recorded() -> Iterator[None]:
+    """Rows hold the proved gap, so that a warning of it says nothing new."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+def _problem(moments: GroupMoments, k: int) -> SubspaceProblem:
+    return SubspaceProblem(moments.second_moments, moments.shares, k)
+
+
+def _projection(problem: SubspaceProblem, V: FloatArray, gap: float) -> Fit:
+    """Keep a subspace in PCA's basis: what leaks after each column is scaled depends on it."""
+    components, _ = canonical_basis(problem, V.T, None)
+    return Fit(V @ V.T, components, gap)

@@ -1,0 +1,163 @@
+"""Files from rows: each target's csv, tables and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fairspan.experiments import claims, figures, published
+from fairspan.experiments.comparison import compare, means
+from fairspan.experiments.methods import TITLES
+from fairspan.experiments.settings import Settings
+from fairspan.experiments.store import Row
+from fairspan.experiments.tables import Table, write_csv
+
+_SCORES = ("abdiff", "are")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for; None stands for a target's own default.
+
+    Attributes
+    ----------
+    output : Path
+        The output folder.
+    settings : Settings
+        The protocol.
+    datasets, methods : sequence of str or None
+        Names.
+    seeds : int or None
+        Number of splits or simulations.
+    """
+
+    output: Path
+    settings: Settings
+    datasets: Sequence[str] | None = None
+    methods: Sequence[str] | None = None
+    seeds: int | None = None
+
+    @property
+    def method_names(self) -> list[str]:
+        """The methods asked for, all by default."""
+        return list(self.methods or TITLES)
+
+
+def write_sizes(rows: list[Row], request: Request) -> list[Path]:
+    """Write the sizes of the data sets."""
+    lines = []
+    for row in rows:
+        title, n, d, attribute = published.datasets()[row["dataset"]]
+        lines.append([title, attribute, str(row["n"]), str(n), str(row["d"]), str(d)])
+    columns = ["data set", "sensitive attribute", "N, ours", "paper", "d, ours", "paper"]
+    table = Table("Data sets", columns, lines, 2, [f"Paper: {published.CITATION}."])
+    path = request.output / "table-datasets.csv"
+    return [write_csv(path, rows, ("dataset", "n", "d")), *table.write(path.parent, path.stem)]
+
+
+def write_table1(rows: list[Row], request: Request) -> list[Path]:
+    """Write the out-of-sample scores, and the claims where all methods are there."""
+    title = "Table 1: out of sample, three components, means over splits"
+    paper = published.scores("out_of_sample")
+    files = _write_scores("table1", title, rows, _SCORES, paper, request)
+    counts = claims.count(means(rows, _SCORES))
+    if counts[0]["datasets"]:
+        files.append(write_csv(request.output / "claims.csv", counts, claims.COLUMNS))
+        files += claims.table(counts).write(request.output, "claims")
+    return files
+
+
+def write_in_sample(rows: list[Row], request: Request) -> list[Path]:
+    """Write the in-sample scores."""
+    title = "In sample, three components, means over splits"
+    renamed = [row | {name: row[f"{name}_in_sample"] for name in _SCORES} for row in rows]
+    paper = published.scores("in_sample")
+    return _write_scores("table-insample", title, renamed, _SCORES, paper, request)
+
+
+def write_leakage(rows: list[Row], request: Request) -> list[Path]:
+    """Write how well groups are told apart."""
+    title = "Delta F_Lin: how far a linear rule separates the groups after the projection"
+    paper = published.scores("delta_f_lin")
+    return _write_scores("table-leakage", title, rows, ("delta_f_lin",), paper, request)
+
+
+def write_faces(rows: list[Row], request: Request) -> list[Path]:
+    """Write the scores on faces, out of sample and in sample."""
+    title = "LFW: 2,000 women and 2,000 men drawn for each split, 24 x 24 pixels by bicubic filter"
+    values = (*_SCORES, *(f"{name}_in_sample" for name in _SCORES))
+    outside, inside = published.scores("out_of_sample"), published.scores("in_sample")
+    paper = {key: scores + inside[key] for key, scores in outside.items()}
+    return _write_scores("lfw", title, rows, values, paper, request)
+
+
+def write_toy(rows: list[Row], request: Request) -> list[Path]:
+    """Write Figure 1 and its angles."""
+    points, arrows = [r for r in rows if "x" in r], [r for r in rows if "angle" in r]
+    columns = ("source", "method", "fairness_weight", "angle", "error_majority", "error_minority")
+    path = write_csv(request.output / "figure1.csv", arrows, columns)
+    return [path, *figures.save(figures.draw_toy(points, arrows), request.output, "figure1")]
+
+
+def write_pareto(rows: list[Row], request: Request) -> list[Path]:
+    """Write the trade-offs."""
+    columns = ("dataset", "method", "parameters", *_SCORES)
+    path = write_csv(request.output / "figure-pareto.csv", rows, columns)
+    return [path, *figures.save(figures.draw_pareto(rows), request.output, "figure-pareto")]
+
+
+def write_components(rows: list[Row], request: Request) -> list[Path]:
+    """Write errors against the number of components."""
+    keys, values = ("dataset", "k", "method", "group"), ("error_in_sample", "error")
+    groups: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+    averages = [
+        dict(zip(keys, key, strict=True))
+        | {name: float(np.mean([row[name] for row in group])) for name in values}
+        for key, group in groups.items()
+    ]
+    path = write_csv(request.output / "figure-components.csv", averages, (*keys, *values))
+    figure = figures.draw_components(averages)
+    return [path, *figures.save(figure, request.output, "figure-components")]
+
+
+def write_radius(rows: list[Row], request: Request) -> list[Path]:
+    """Write scores against the minority's radius."""
+    groups: dict[tuple[float, float], list[float]] = {}
+    for row in rows:
+        groups.setdefault((row["base"], row["alpha"]), []).append(row["score"])
+    averages: list[Row] = [
+        {"base": base, "alpha": alpha, "mean": float(np.mean(s)), "deviation": float(np.std(s))}
+        for (base, alpha), s in groups.items()
+    ]
+    columns = ("base", "alpha", "mean", "deviation")
+    path = write_csv(request.output / "figure-radius.csv", averages, columns)
+    return [path, *figures.save(figures.draw_radius(averages), request.output, "figure-radius")]
+
+
+def _write_scores(
+    name: str,
+    title: str,
+    rows: list[Row],
+    values: tuple[str, ...],
+    paper: dict[published.Key, tuple[float, ...]],
+    request: Request,
+) -> list[Path]:
+    """Write means, rows of each split, and the comparison with the paper."""
+    # Tasks run split by split; tables go method by method.
+    datasets, methods = list(dict.fromkeys(r["dataset"] for r in rows)), request.method_names
+    place = {key: i for i, key in enumerate((d, m) for d in datasets for m in methods)}
+    rows = sorted(rows, key=lambda row: place[row["dataset"], row["method"]])
+    averages = means(rows, values)
+    splits = ["dataset", "method", "seed", *values]
+    splits += [extra for extra in ("chosen", "gap") if extra in rows[0]]
+    files = [
+        write_csv(request.output / f"{name}.csv", averages, ("dataset", "method", *values)),
+        write_csv(request.output / f"{name}_seeds.csv", rows, splits),
+    ]
+    table = compare(title, averages, values, paper, request.settings)
+    return files + table.write(request.output, name)

@@ -1,0 +1,62 @@
+"""What an experiment can be told: the paper's protocol, and what its program did differently."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+
+from fairspan import __version__
+
+CHOICES = {
+    "solver": ("exact", "subgradient"),
+    "fairpca": ("exact", "multiplicative-weights"),
+    "mu": ("published", "described"),
+    "gap_centring": ("group", "global"),
+    "column_rule": ("published", "text"),
+}
+"""Named switches, the default first; see the help of ``fairspan reproduce``."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How rows are made. Rows of different settings never mix.
+
+    Attributes
+    ----------
+    solver : {"exact", "subgradient"}
+        How RFPCA is solved: exactly, or by the paper's descent from random starts.
+    fairpca : {"exact", "multiplicative-weights"}
+        How FairPCA is solved: exactly, or by its published algorithm over the paper's grid.
+    mu : {"published", "described"}
+        CFPCA's weight of the covariances: 1 as in the published rows, or the grid of the text.
+    gap_centring : {"group", "global"}
+        Whether ABDiff is about groups centred by their own training means, as published.
+    column_rule : {"published", "text"}
+        Which columns are left out: those that give the (N, d) the paper lists, or those its text
+        names (standard deviation at most 1e-5 or at least 1000).
+    n_components : int
+        Number of components.
+    n_folds : int
+        Folds that choose parameters.
+    scale : bool
+        Whether columns are divided by their standard deviation.
+    descent_steps : int
+        Steps of each descent.
+    """
+
+    solver: str = "exact"
+    fairpca: str = "exact"
+    mu: str = "published"
+    gap_centring: str = "group"
+    column_rule: str = "published"
+    n_components: int = 3
+    n_folds: int = 3
+    scale: bool = True
+    descent_steps: int = 1000
+
+    @property
+    def key(self) -> str:
+        """A short name of these settings, and of this version, for folders."""
+        text = json.dumps([__version__, asdict(self)], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]

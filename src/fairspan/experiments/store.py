@@ -1,0 +1,115 @@
+"""Rows on disk: one small file for each task, never half written, never of mixed settings."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+
+_DIGITS = 12
+"""Significant digits that are kept; beyond them rounding of linear algebra shows."""
+_PARTIAL = ".partial-"
+_STALE = 60.0
+"""Seconds after which an unfinished file belongs to no living run: writing takes milliseconds."""
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file beside its place and move it there, so that no half file is ever seen.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its folder is made if need be.
+    content : bytes
+        What it shall hold.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{_PARTIAL}{secrets.token_hex(8)}")
+    try:
+        partial.write_bytes(content)
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def write_rows(path: Path, rows: list[Row]) -> None:
+    """Write the rows of a finished task.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    rows : list of dict
+        Numbers, texts and nothing else.
+    """
+    lines = [json.dumps({name: _short(value) for name, value in row.items()}) for row in rows]
+    write_atomically(path, ("\n".join(lines) + "\n").encode())
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Read the rows of a finished task.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    list of dict
+        The rows.
+    """
+    try:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    except ValueError as error:
+        raise ValueError(
+            f"{path} is not a file of rows ({error}); delete it, and the same command makes it "
+            "anew."
+        ) from None
+
+
+def clean(folder: Path) -> None:
+    """Remove what killed runs have left unfinished.
+
+    Parameters
+    ----------
+    folder : Path
+        The output folder.
+    """
+    for partial in folder.rglob(f"{_PARTIAL}*"):
+        try:
+            if time.time() - partial.stat().st_mtime > _STALE:
+                partial.unlink()
+        except FileNotFoundError:
+            # Another run has just finished or removed it.
+            continue
+
+
+def check_writable(folder: Path) -> None:
+    """Make a folder and try to write into it.
+
+    Parameters
+    ----------
+    folder : Path
+        The output folder.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f"{_PARTIAL}{secrets.token_hex(8)}"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise ValueError(
+            f"output={str(folder)!r} cannot be written to ({error.strerror}); name a folder with "
+            "--output DIR."
+        ) from None
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value

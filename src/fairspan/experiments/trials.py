@@ -1,0 +1,109 @@
+"""Rows of the tables: one (data set, split, method) at a time."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from fairspan._leakage import linear_leakage
+from fairspan.experiments.methods import Fit, Method, method
+from fairspan.experiments.protocol import Trial
+from fairspan.experiments.settings import Settings
+from fairspan.experiments.sources import rows_of
+from fairspan.experiments.store import Row
+
+
+def scores(dataset: str, seed: int, name: str, settings: Settings) -> list[Row]:
+    """Choose, fit and judge a method on one split.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+    seed : int
+        Number of the split.
+    name : str
+        Name of the method.
+    settings : Settings
+        The protocol.
+
+    Returns
+    -------
+    list of dict
+        One row: scores outside and inside the training part, what was chosen, and the proved gap
+        of the program behind it.
+    """
+    trial = _trial(dataset, seed, settings)
+    chosen, fit = _fitted(trial, method(name, settings))
+    outside, inside = trial.outside.scores(fit.matrix), trial.inside.scores(fit.matrix)
+    return [
+        {
+            "dataset": dataset,
+            "method": name,
+            "seed": seed,
+            "abdiff": outside.abdiff,
+            "are": outside.are,
+            "abdiff_in_sample": inside.abdiff,
+            "are_in_sample": inside.are,
+            "chosen": chosen,
+            "gap": fit.gap,
+        }
+    ]
+
+
+def leakage(dataset: str, seed: int, name: str, settings: Settings) -> list[Row]:
+    """Measure how far a linear rule tells the groups of the projected test part apart.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+    seed : int
+        Number of the split.
+    name : str
+        Name of the method.
+    settings : Settings
+        The protocol.
+
+    Returns
+    -------
+    list of dict
+        One row.
+    """
+    trial = _trial(dataset, seed, settings)
+    _, fit = _fitted(trial, method(name, settings))
+    X, groups = trial.test
+    distance = linear_leakage(fit.components, X, groups, random_state=seed)
+    return [{"dataset": dataset, "method": name, "seed": seed, "delta_f_lin": distance}]
+
+
+def size(dataset: str, seed: int, settings: Settings) -> list[Row]:
+    """Count rows and features of a data set.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+    seed : int
+        Number of the split.
+    settings : Settings
+        The protocol.
+
+    Returns
+    -------
+    list of dict
+        One row.
+    """
+    n, d = rows_of(dataset, seed, settings).X.shape
+    return [{"dataset": dataset, "n": n, "d": d}]
+
+
+# The methods of one split run one after the other in the same process.
+@lru_cache(maxsize=1)
+def _trial(dataset: str, seed: int, settings: Settings) -> Trial:
+    return Trial.of(rows_of(dataset, seed, settings), seed, settings)
+
+
+def _fitted(trial: Trial, candidates: Method) -> tuple[str, Fit]:
+    chosen = trial.select(candidates)
+    text = " ".join(f"{name}={value:g}" for name, value in candidates.grid[chosen].items())
+    return text, trial.fit(candidates, chosen)
