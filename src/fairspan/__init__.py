@@ -1,6 +1,6 @@
 """Principal components that treat groups even-handedly: robust, certified, at the cost of PCA."""
 
-from fairspan import metrics
+from fairspan import metrics, sources
 from fairspan.ambiguity import gelbrich_divergence
 from fairspan.certify import certify
 from fairspan.compare import compare
@@ -30,4 +30,5 @@ __all__ = [
     "fairness_frontier",
     "gelbrich_divergence",
     "metrics",
+    "sources",
 ]

@@ -29,6 +29,7 @@ def save(path: str | os.PathLike[str], moments: GroupMoments) -> None:
         "version": _VERSION,
         "labels": [_label_to_json(label) for label in moments.labels],
         "feature_names": moments.feature_names,
+        "dropped_rows": moments.dropped_rows,
     }
     arrays = {name: getattr(moments, name) for name in _ARRAYS}
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
@@ -57,6 +58,8 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         fields["labels"] = tuple(_label_from_json(label) for label in header["labels"])
         names = header["feature_names"]
         fields["feature_names"] = None if names is None else tuple(str(name) for name in names)
+        # Files written before rows could be dropped do not say how many were.
+        fields["dropped_rows"] = int(header.get("dropped_rows", 0))
         _check(fields)
     except FileNotFoundError:
         raise
