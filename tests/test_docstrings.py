@@ -30,6 +30,10 @@ def public_objects() -> list[str]:
     names = []
     for name in fairspan.__all__:
         public = getattr(fairspan, name)
+        if inspect.ismodule(public):
+            functions = [f for f in public.__all__ if inspect.isfunction(getattr(public, f))]
+            names.extend(f"fairspan.{name}.{function}" for function in functions)
+            continue
         names.append(f"fairspan.{name}")
         if not inspect.isclass(public):
             continue

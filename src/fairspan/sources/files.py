@@ -162,7 +162,7 @@ def _own_types(path: str) -> dict[str, Any]:
 
     try:
         return types_of(path)
-    except (pa.ArrowException, OSError, EOFError) as error:
+    except (pa.ArrowException, OSError, EOFError, ValueError) as error:
         raise ValueError(f"{path!r} cannot be read: {error}") from error
 
 

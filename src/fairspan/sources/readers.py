@@ -41,7 +41,7 @@ def types_of(path: str) -> dict[str, Any]:
     names = list(schema.names)
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ValueError(f"{path!r} has several columns of the same name: {twice[:5]}.")
+        raise ValueError(f"several columns have the same name: {twice[:5]}")
     return dict(zip(names, schema.types, strict=True))
 
 
@@ -198,8 +198,8 @@ def _matrix(path: str) -> Any:
     matrix = np.load(path, mmap_mode="r")
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
         raise ValueError(
-            f"{path!r} holds an array of shape {matrix.shape} and type {matrix.dtype}; a table "
-            "of numbers has two dimensions."
+            f"it holds an array of shape {matrix.shape} and type {matrix.dtype}; a table of "
+            "numbers has two dimensions"
         )
     return matrix
 
