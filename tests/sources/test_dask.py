@@ -183,7 +183,7 @@ def test_dataframes_give_the_moments_in_memory(client, table, n_partitions):
 
 def test_dataframes_follow_the_rules_for_columns(client, table):
     pandas = frame_of(table)
-    pandas.loc[[5, 500], "single"] = np.nan
+    pandas.loc[[5, 1500], "single"] = np.nan
     frame = dd.from_pandas(pandas, npartitions=4)
     with pytest.raises(ValueError, match=r"not numbers: 'sex'"):
         moments_from_dask(frame, "site")

@@ -32,10 +32,11 @@ pytestmark = [
 def spark():
     """Two threads, each task tried up to four times."""
     sql = pytest.importorskip("pyspark.sql")
+    environment = pytest.MonkeyPatch()
+    # Tasks run in this Python, not in the first one on the path.
+    environment.setenv("PYSPARK_PYTHON", sys.executable)
     session = (
         sql.SparkSession.builder.master("local[2,4]")
-        # Tasks run in this Python, not in the first one on the path.
-        .config("spark.pyspark.python", sys.executable)
         .config("spark.ui.enabled", "false")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
@@ -45,6 +46,7 @@ def spark():
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+    environment.undo()
 
 
 @pytest.fixture(scope="module")
