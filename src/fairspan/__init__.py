@@ -1,6 +1,6 @@
 """Principal components that treat groups even-handedly: robust, certified, at the cost of PCA."""
 
-from fairspan import datasets, metrics, plotting, report, scorers
+from fairspan import datasets, metrics, plotting, report, scorers, sources
 from fairspan.advice import advise
 from fairspan.ambiguity import gelbrich_divergence
 from fairspan.certify import certify
@@ -40,4 +40,5 @@ __all__ = [
     "plotting",
     "report",
     "scorers",
+    "sources",
 ]

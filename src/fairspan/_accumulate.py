@@ -20,7 +20,7 @@ _PILOT_ROWS = 2048
 _BLOCK_BYTES = 2**21
 _BLOCK_ROWS = 256
 _CHUNK_BYTES = 2**23
-_NEAR = 8
+NEAR = 8
 _WIDE = 256
 """From so many features on, a row is long enough to be fetched by itself, and a matrix of
 features too large to be written anew for every block."""
@@ -89,7 +89,7 @@ def scatter_by_group(
                 dsyrk(1.0, block.T, beta=1.0, c=scatters[a].T, lower=1, overwrite_c=1)
         if n_features >= _WIDE:
             for scatter in scatters:
-                _mirror(scatter)
+                mirror(scatter)
     if sample_weight is None:
         weights, squares = counts.astype(np.float64), counts.astype(np.float64)
     else:
@@ -106,7 +106,7 @@ def _pilot_shift(X: npt.NDArray[Any]) -> FloatArray:
     with np.errstate(invalid="ignore", over="ignore"):
         pilot = X[:: max(len(X) // _PILOT_ROWS, 1)]
         mean = np.asarray(pilot.mean(axis=0, dtype=np.float64))
-        near = np.abs(mean) <= _NEAR * pilot.std(axis=0, dtype=np.float64)
+        near = np.abs(mean) <= NEAR * pilot.std(axis=0, dtype=np.float64)
     return np.zeros_like(mean) if near.all() else mean
 
 
@@ -173,7 +173,7 @@ def _mover(
     return move
 
 
-def _mirror(scatter: FloatArray) -> None:
+def mirror(scatter: FloatArray) -> None:
     """Copy the upper triangle over the lower one, in tiles."""
     size = 512
     for i in range(0, len(scatter), size):

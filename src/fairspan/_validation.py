@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any
@@ -11,6 +12,9 @@ import numpy as np
 from sklearn.utils import check_array, check_random_state
 
 from fairspan._types import FloatArray
+
+_COPIES = 3
+"""Adding moments holds both sides and the sum."""
 
 
 def check_components(n_components: Any, n_features: int) -> int:
@@ -141,3 +145,31 @@ def feature_names_of(X: Any) -> tuple[str, ...] | None:
     if not isinstance(frame, nw.DataFrame):
         return None
     return tuple(frame.columns) if all(isinstance(name, str) for name in frame.columns) else None
+
+
+def is_dask(X: Any) -> bool:
+    """Whether an object is a Dask collection; Dask is not imported to find out."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def check_memory(n_groups: int, n_features: int) -> None:
+    """Refuse moments that the memory of this machine cannot hold.
+
+    Parameters
+    ----------
+    n_groups : int
+        Number of groups, or of those known so far.
+    n_features : int
+        Number of features.
+    """
+    needed = _COPIES * n_groups * n_features**2 * 8
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not a Unix
+        return
+    if needed > memory:
+        raise MemoryError(
+            f"Moments of n_features={n_features} and {n_groups} groups need {needed / 1e9:.1f} GB "
+            f"while they are added, but this machine has {memory / 1e9:.1f} GB. Use fewer "
+            "features, or fewer groups."
+        )

@@ -20,8 +20,9 @@ from sklearn.utils import check_array
 
 from fairspan import _moments_file
 from fairspan._accumulate import scatter_by_group
+from fairspan._sparse import SPARSE_FORMATS, is_sparse, scatter_sparse
 from fairspan._types import FloatArray, Label
-from fairspan._validation import check_weights, feature_names_of
+from fairspan._validation import check_weights, feature_names_of, is_dask
 from fairspan.groups import Groups, encode_groups, sort_labels
 
 _WIDE = 256
@@ -59,6 +60,8 @@ class GroupMoments:
     basis : ndarray of shape (rank, n_features) or None
         Orthonormal rows that span all rows around the shift, where these are far fewer than the
         features; :meth:`dense` does without.
+    dropped_rows : int
+        Rows that were left out on request because values were missing; not among the counts.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class GroupMoments:
     scatters: FloatArray
     feature_names: tuple[str, ...] | None = None
     basis: FloatArray | None = None
+    dropped_rows: int = 0
 
     @classmethod
     def from_arrays(
@@ -93,10 +97,13 @@ class GroupMoments:
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            Finite numbers, float32 or float64, in C or Fortran order; else converted.
+        X : array-like, scipy sparse or Dask collection of shape (n_rows, n_features)
+            Finite numbers, float32 or float64, in C or Fortran order; else converted. Sparse
+            rows (csr or csc, else converted to csr) are centred implicitly and stay sparse.
+            Partitions of Dask arrays and dataframes are reduced where they lie.
         sensitive_features : array-like, frame, dict or None
             Labels of the groups, see :func:`fairspan.groups.encode_groups`. None: one group.
+            For Dask collections, one with the same partitions.
         sample_weight : array-like of shape (n_rows,), optional
             How often each row counts: integer weights equal repeated rows.
         missing_groups : {"raise", "own_group", "total_only"}, default="raise"
@@ -107,20 +114,29 @@ class GroupMoments:
         GroupMoments
             The moments.
         """
+        if is_dask(X):
+            from fairspan.sources.dask import moments_of_collection
+
+            return moments_of_collection(X, sensitive_features, sample_weight, missing_groups)
         names = feature_names_of(X)
-        dtypes = [np.float64, np.float32]
-        X = check_array(X, dtype=dtypes, ensure_all_finite=False, input_name="X")
+        X = check_array(
+            X,
+            accept_sparse=SPARSE_FORMATS,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            input_name="X",
+        )
         groups = (
-            Groups.single(len(X))
+            Groups.single(X.shape[0])
             if sensitive_features is None
-            else encode_groups(sensitive_features, len(X), missing_groups)
+            else encode_groups(sensitive_features, X.shape[0], missing_groups)
         )
         return cls.from_groups(X, groups, sample_weight=sample_weight, feature_names=names)
 
     @classmethod
     def from_groups(
         cls,
-        X: npt.NDArray[Any],
+        X: Any,
         groups: Groups,
         *,
         sample_weight: Any = None,
@@ -130,7 +146,7 @@ class GroupMoments:
 
         Parameters
         ----------
-        X : ndarray of shape (n_rows, n_features)
+        X : ndarray, csr or csc array of shape (n_rows, n_features)
             A float32 or float64 array.
         groups : Groups
             The group of each row.
@@ -144,14 +160,16 @@ class GroupMoments:
         GroupMoments
             The moments.
         """
-        if _FEW_ROWS * len(X) <= X.shape[1] >= _WIDE:
+        n_rows, n_features = X.shape
+        if _FEW_ROWS * n_rows <= n_features >= _WIDE:
             return _from_few_rows(X, groups, sample_weight, feature_names)
-        weight = None if sample_weight is None else check_weights(sample_weight, len(X))
-        raw = scatter_by_group(X, groups.codes, len(groups.labels), weight)
+        weight = None if sample_weight is None else check_weights(sample_weight, n_rows)
+        sum_rows = scatter_sparse if is_sparse(X) else scatter_by_group
+        raw = sum_rows(X, groups.codes, len(groups.labels), weight)
         # Missing and infinite values show in the sums, which spares a pass over X to look for
         # them; only then is X searched, for scikit-learn's usual message.
         if not np.isfinite(raw.sums).all():
-            check_array(X, dtype=None, input_name="X")
+            check_array(X, accept_sparse=SPARSE_FORMATS, dtype=None, input_name="X")
         for label, total in zip(groups.labels, raw.weights, strict=True):
             if total <= 0:
                 raise ValueError(
@@ -198,6 +216,15 @@ class GroupMoments:
     def shares(self) -> FloatArray:
         """Each group's share of the total weight."""
         return np.asarray(self.weights / self.weights.sum())
+
+    @property
+    def effective_sizes(self) -> FloatArray:
+        """Kish's effective size of each group: (sum of weights)^2 / sum of squared weights.
+
+        So many rows of equal weight would say as much about the group's mean. It is reported
+        only: the radius goes by the sum of weights, so that weights equal repetition.
+        """
+        return np.asarray(self.weights**2 / self.squared_weights)
 
     @cached_property
     def _mean_offset(self) -> FloatArray:
@@ -337,6 +364,7 @@ class GroupMoments:
             offsets=np.array(offsets),
             scatters=np.array(scatters),
             feature_names=self.feature_names or other.feature_names,
+            dropped_rows=self.dropped_rows + other.dropped_rows,
         )
 
     def __radd__(self, other: object) -> GroupMoments:
@@ -344,8 +372,10 @@ class GroupMoments:
         return self if other == 0 else NotImplemented
 
     def __repr__(self) -> str:
-        rows = int(self.counts.sum())
-        return f"GroupMoments({self.n_groups} groups, {rows} rows, {self.n_features} features)"
+        rows = f"{self.counts.sum()} rows" + f" ({self.dropped_rows} dropped)" * (
+            self.dropped_rows > 0
+        )
+        return f"GroupMoments({self.n_groups} groups, {rows}, {self.n_features} features)"
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the moments to an .npz file of plain arrays and JSON; replaces it atomically.
@@ -374,26 +404,38 @@ class GroupMoments:
         return _moments_file.load(path)[0]
 
     def _check_same_features(self, other: GroupMoments) -> None:
+        mine, theirs = self.feature_names, other.feature_names
+        if self.n_features == other.n_features and (not mine or not theirs or mine == theirs):
+            return
+        only = ""
+        if mine and theirs:
+            left = [name for name in mine if name not in theirs][:10]
+            right = [name for name in theirs if name not in mine][:10]
+            only = f" Only on the left: {left}; only on the right: {right}."
         if self.n_features != other.n_features:
             raise ValueError(
                 f"Moments of {self.n_features} and of {other.n_features} features cannot be "
-                "added; both sides must have the same features in the same order."
+                f"added; both sides must have the same features in the same order.{only}"
             )
-        mine, theirs = self.feature_names, other.feature_names
-        if mine and theirs and mine != theirs:
-            at = next(i for i, (a, b) in enumerate(zip(mine, theirs, strict=True)) if a != b)
-            only = sorted(set(mine) ^ set(theirs))
-            detail = f"only on one side: {only[:10]}" if only else "same names, another order"
-            raise ValueError(
-                f"Moments of different features cannot be added: feature {at} is {mine[at]!r} "
-                f"on the left and {theirs[at]!r} on the right ({detail})."
-            )
+        pairs = enumerate(zip(mine or (), theirs or (), strict=True))
+        at, (a, b) = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
+        same = (
+            " The names are the same in another order."
+            if set(mine or ()) == set(theirs or ())
+            else only
+        )
+        raise ValueError(
+            f"Moments of different features cannot be added: feature {at} is {a!r} on the left "
+            f"and {b!r} on the right.{same}"
+        )
 
 
 def _from_few_rows(
-    X: npt.NDArray[Any], groups: Groups, sample_weight: Any, feature_names: Sequence[str] | None
+    X: Any, groups: Groups, sample_weight: Any, feature_names: Sequence[str] | None
 ) -> GroupMoments:
     """Find the moments where rows are far fewer than features, in the space the rows span."""
+    # Sparse rows are filled up here: the basis is as large.
+    X = X.toarray() if is_sparse(X) else X
     X = check_array(X, dtype=np.float64, input_name="X")
     shift = X.mean(axis=0)
     columns, triangle = np.linalg.qr((X - shift).T)

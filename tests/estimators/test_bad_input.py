@@ -104,7 +104,8 @@ BAD_DATA = {
         "could not convert string to float",
     ),
     "complex": (X + 1j, {}, ValueError, "Complex data not supported"),
-    "sparse": (csr_array(X), {}, TypeError, "Sparse data was passed for X"),
+    "sparse NaN": (csr_array(spoiled(np.nan)), {}, ValueError, "X contains NaN"),
+    "sparse infinity": (csr_array(spoiled(np.inf)), {}, ValueError, "X contains infinity"),
     "short groups": (
         X,
         {"sensitive_features": GROUPS[:-1]},

@@ -13,9 +13,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fairspan._sparse import SPARSE_FORMATS, is_sparse, squared_distances
 from fairspan._types import FloatArray
-from fairspan._validation import check_components, check_flag, check_weights
+from fairspan._validation import check_components, check_flag, check_weights, is_dask
 from fairspan.estimators.export import ExportMixin
+from fairspan.estimators.lazy import check_lazy, lazy_method, lazy_score
 from fairspan.estimators.steps import (
     canonical_basis,
     check_size,
@@ -64,11 +66,11 @@ class BaseFairPCA(
     def fit(
         self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Find the projection for rows in memory.
+        """Find the projection for rows in memory, or in the partitions of a Dask collection.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse or Dask collection of shape (n_samples, n_features)
             The data.
         y : None
             Ignored.
@@ -98,7 +100,7 @@ class BaseFairPCA(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse or Dask collection of shape (n_samples, n_features)
             More data.
         y : None
             Ignored.
@@ -159,21 +161,25 @@ class BaseFairPCA(
             del self.feature_names_in_
         return self
 
-    def transform(self, X: Any) -> npt.NDArray[Any]:
+    def transform(self, X: Any) -> Any:
         """Project rows; the projection does not look at their groups.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse or Dask collection of shape (n_samples, n_features)
             The data.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            The projected rows, float32 for float32 data.
+            The projected rows, float32 for float32 data; a lazy Dask array for a Dask collection.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=_FLOATS, reset=False)
+        if is_dask(X):
+            return lazy_method(self, "transform", X, len(self.components_))
+        X = validate_data(self, X, dtype=_FLOATS, accept_sparse=SPARSE_FORMATS, reset=False)
+        if is_sparse(X):
+            return self._project_sparse(X).astype(X.dtype, copy=False)
         projected = np.empty((len(X), len(self.components_)), dtype=X.dtype)
         for rows in _blocks(X):
             projected[rows] = self._centred(X[rows]) @ self.components_.T
@@ -204,12 +210,12 @@ class BaseFairPCA(
             back *= self.scale_
         return np.asarray(back + self.mean_).astype(X.dtype, copy=False)
 
-    def reconstruction_errors(self, X: Any) -> FloatArray:
+    def reconstruction_errors(self, X: Any) -> Any:
         """Squared distance of each row from its reconstruction.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse or Dask collection of shape (n_samples, n_features)
             The data.
 
         Returns
@@ -218,7 +224,13 @@ class BaseFairPCA(
             The errors, in units of the standardised features if ``standardize``.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=_FLOATS, reset=False)
+        if is_dask(X):
+            return lazy_method(self, "reconstruction_errors", X)
+        X = validate_data(self, X, dtype=_FLOATS, accept_sparse=SPARSE_FORMATS, reset=False)
+        if is_sparse(X):
+            kept = self._project_sparse(X)
+            lost = squared_distances(X, self.mean_, self.scale_) - (kept**2).sum(axis=1)
+            return np.maximum(lost, 0.0)
         errors = np.empty(len(X))
         for rows in _blocks(X):
             centred = self._centred(X[rows])
@@ -236,7 +248,7 @@ class BaseFairPCA(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse or Dask collection of shape (n_samples, n_features)
             The data.
         y : None
             Ignored.
@@ -250,6 +262,8 @@ class BaseFairPCA(
         float
             The score; higher is better.
         """
+        if is_dask(X):
+            return lazy_score(self, X, sensitive_features, sample_weight)
         errors = self.reconstruction_errors(X)
         weight = np.ones(len(errors))
         if sample_weight is not None:
@@ -270,6 +284,7 @@ class BaseFairPCA(
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -283,12 +298,28 @@ class BaseFairPCA(
         whole: bool = False,
     ) -> GroupMoments:
         """Check rows and reduce them to moments; ``whole`` says that these are all rows."""
+        if is_dask(X):
+            moments = GroupMoments.from_arrays(
+                X,
+                sensitive_features,
+                sample_weight=sample_weight,
+                missing_groups=self.missing_groups,
+            )
+            check_lazy(self, X, reset=reset)
+            return moments
         # Values that are not finite show in the moments, which spares a pass over X.
-        X = validate_data(self, X, dtype=_FLOATS, reset=reset, ensure_all_finite=False)
+        X = validate_data(
+            self,
+            X,
+            dtype=_FLOATS,
+            accept_sparse=SPARSE_FORMATS,
+            reset=reset,
+            ensure_all_finite=False,
+        )
         groups = (
-            Groups.single(len(X))
+            Groups.single(X.shape[0])
             if sensitive_features is None
-            else encode_groups(sensitive_features, len(X), self.missing_groups)
+            else encode_groups(sensitive_features, X.shape[0], self.missing_groups)
         )
         names = getattr(self, "feature_names_in_", None)
         return GroupMoments.from_groups(X, groups, sample_weight=sample_weight, feature_names=names)
@@ -332,6 +363,11 @@ class BaseFairPCA(
         self.optimality_gap_ = result.optimality_gap
         self.n_eigensolves_ = result.n_eigensolves
         self.n_iter_ = max(len(result.history), 1)
+
+    def _project_sparse(self, X: Any) -> FloatArray:
+        """Centre after projecting, so that zeros stay zeros."""
+        scaled = self.components_ if self.scale_ is None else self.components_ / self.scale_
+        return np.asarray(X @ scaled.T - scaled @ self.mean_)
 
     def _centred(self, X: npt.NDArray[Any]) -> FloatArray:
         centred: FloatArray = np.subtract(X, self.mean_, dtype=np.float64)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,6 +21,7 @@ from fairspan._validation import (
     check_number,
     check_weights,
     generator_from,
+    is_dask,
 )
 from fairspan.ambiguity import bootstrap_radii, radii_of, worst_case_rows
 from fairspan.estimators.base import BaseFairPCA
@@ -273,9 +275,16 @@ class RobustFairPCA(BaseFairPCA):
         reset: bool,
         whole: bool = False,
     ) -> GroupMoments:
+        resample = whole and isinstance(self.radius, str)
+        if resample and (is_dask(X) or issparse(X)):
+            raise ValueError(
+                "radius='bootstrap' resamples rows in memory, but X is "
+                f"{'sparse' if issparse(X) else 'a Dask collection'}; give a number or "
+                "{label: radius} instead."
+            )
         moments = super()._moments(X, sensitive_features, sample_weight, reset=reset)
         self._resampled = None
-        if whole and isinstance(self.radius, str):
+        if resample:
             X = validate_data(self, X, dtype=np.float64, reset=False)
             groups = (
                 Groups.single(len(X))

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan._projection import CENTRINGS
-from fairspan._types import FloatArray
 from fairspan._validation import check_choice, check_flag, check_weights
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.exceptions import NoGroupsWarning
@@ -237,7 +236,7 @@ n_iter_
             del self.feature_names_in_
         return self._fit(moments, made, candidates, scoring)
 
-    def transform(self, X: Any) -> npt.NDArray[Any]:
+    def transform(self, X: Any) -> Any:
         """Project rows with the winner.
 
         Parameters
@@ -267,7 +266,7 @@ n_iter_
         """
         return self._winner().inverse_transform(X)
 
-    def reconstruction_errors(self, X: Any) -> FloatArray:
+    def reconstruction_errors(self, X: Any) -> Any:
         """Squared distance of each row from its reconstruction by the winner.
 
         Parameters

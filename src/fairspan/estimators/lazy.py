@@ -1,0 +1,89 @@
+"""Estimators on Dask collections: checked at once, computed where and when the rows are."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fairspan._projection import Projection
+from fairspan.moments import GroupMoments
+
+
+def check_lazy(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Check names and number of features, or take them, without computing a row.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose features they are.
+    X : dask array or dataframe
+        Rows.
+    reset : bool
+        Whether to take them.
+    """
+    empty = np.empty((0, X.shape[1])) if hasattr(X, "chunks") else X._meta
+    validate_data(estimator, empty, reset=reset, skip_check_array=True)
+
+
+def lazy_method(estimator: Any, method: str, X: Any, width: int | None = None) -> Any:
+    """Apply a method to each partition when it is computed.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        The estimator.
+    method : {"transform", "reconstruction_errors"}
+        The method.
+    X : dask array or dataframe
+        Rows.
+    width : int, optional
+        Columns of the result; None for one number a row.
+
+    Returns
+    -------
+    dask array
+        The result, not computed.
+    """
+    from fairspan.sources.dask import lazy_rows
+
+    check_lazy(estimator, X, reset=False)
+    own = getattr(estimator, "_sklearn_output_config", {}).get("transform")
+    output = own or get_config()["transform_output"]
+    if method == "transform" and output != "default":
+        raise ValueError(
+            f"transform_output={output!r} holds rows in memory, where a Dask collection stays "
+            'lazy; use set_output(transform="default").'
+        )
+    # Tasks need the projection, not the moments it came from.
+    slim = copy(estimator)
+    del slim.moments_, slim.result_
+    return lazy_rows(getattr(slim, method), X, width)
+
+
+def lazy_score(estimator: Any, X: Any, sensitive_features: Any, sample_weight: Any) -> float:
+    """Find the score from the moments of the rows.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        The estimator.
+    X : dask array or dataframe
+        Rows.
+    sensitive_features, sample_weight
+        Groups and weights of the rows, or None.
+
+    Returns
+    -------
+    float
+        Minus the total error and minus the gap.
+    """
+    check_is_fitted(estimator)
+    check_lazy(estimator, X, reset=False)
+    moments = GroupMoments.from_arrays(X, sensitive_features, sample_weight=sample_weight)
+    projection = Projection.of(estimator)
+    errors = projection.errors(projection.second_moments(moments, "global"))
+    return -float(moments.shares @ errors + np.ptp(errors))

@@ -1,0 +1,319 @@
+"""Which columns of a table are features, groups and weights, and how their values become numbers.
+
+Every rule works row by row, so that parts of a table, read anywhere and in any order, add up to the
+moments of the whole. That is why missing values are not replaced by means: those are not known
+before the last row is read, and would differ between sites.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypedDict
+
+import numpy as np
+
+from fairspan._types import FloatArray
+from fairspan._validation import check_choice, check_integer
+from fairspan.sources.labels import groups_of
+from fairspan.sources.partial import Partial, partial_moments
+from fairspan.sources.values import (
+    ColumnError,
+    as_numbers,
+    category_codes,
+    count_missing,
+    fill_missing,
+    is_missing,
+    is_number_type,
+    texts_of,
+)
+
+RULES = ("raise", "drop_rows")
+_BATCH_BYTES = 2**24
+
+
+class TableOptions(TypedDict, total=False):
+    """How the columns of a table are read; all keywords are optional.
+
+    Attributes
+    ----------
+    drop : sequence of str
+        Columns that are no features, where ``features`` does not name those that are.
+    weight : str
+        The column that says how often each row counts: integer weights equal repeated rows.
+    one_hot : sequence of str, or mapping of str to sequences of values
+        Columns of categories. Each becomes a feature ``column=category`` for each category, 1 in
+        rows that have it and else 0. Categories are compared as text. Without a list of them, they
+        are found by a first pass over these columns alone. A category that is not listed raises.
+    missing : {"raise", "drop_rows"} or mapping of column names to values, default="raise"
+        What to do about missing values (null or NaN): refuse them, leave out rows that miss the
+        value of any column in use, or put a value in their place. Columns that a mapping does not
+        name are refused if values are missing.
+    batch_rows : int
+        Rows held at once; by default as many as 16 MB hold, or twice the number of features.
+    """
+
+    drop: Sequence[str]
+    weight: str | None
+    one_hot: Sequence[str] | Mapping[str, Sequence[Any]]
+    missing: str | Mapping[str, Any]
+    batch_rows: int | None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The part each column plays. Small and picklable: tasks carry it to where the rows are.
+
+    Attributes
+    ----------
+    features, sensitive : tuple of str
+        Columns of features, in order, and of groups.
+    weight : str or None
+        Column of weights.
+    one_hot : dict of str to tuple of str, or None
+        Categories of columns of categories; None where they are not known yet.
+    missing : str or dict
+        The rule for missing values.
+    is_named : bool
+        Whether the names of the columns are more than their positions.
+    batch_rows : int or None
+        Rows held at once.
+    """
+
+    features: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    weight: str | None
+    one_hot: dict[str, tuple[str, ...] | None]
+    missing: str | dict[str, Any]
+    is_named: bool = True
+    batch_rows: int | None = None
+
+    @classmethod
+    def choose(
+        cls,
+        types: Mapping[str, Any],
+        sensitive: Any,
+        features: Any,
+        options: TableOptions,
+        *,
+        is_named: bool = True,
+    ) -> Self:
+        """Choose columns of a table and check that it has them.
+
+        Parameters
+        ----------
+        types : mapping of str to pyarrow.DataType
+            The columns there are.
+        sensitive : str, sequence of str or None
+            Columns of groups.
+        features : sequence of str or None
+            Columns of features; None takes all others.
+        options : TableOptions
+            The rules.
+        is_named : bool, default=True
+            Whether the names are more than positions.
+
+        Returns
+        -------
+        Columns
+            The choice.
+        """
+        unknown = sorted(set(options) - set(TableOptions.__annotations__))
+        if unknown:
+            raise TypeError(
+                f"Unknown options {unknown}; allowed are {sorted(TableOptions.__annotations__)}."
+            )
+        groups, weight = _names("sensitive", sensitive), options.get("weight")
+        dropped = _names("drop", options.get("drop"))
+        one_hot = _categories(options.get("one_hot") or ())
+        taken = {*groups, *dropped, weight}
+        if features is None:
+            chosen = tuple(name for name in types if name not in taken)
+        elif dropped:
+            raise ValueError("Give features=[...] or drop=[...], not both.")
+        else:
+            chosen = _names("features", features)
+        missing = options.get("missing", "raise")
+        missing = dict(missing) if isinstance(missing, Mapping) else missing
+        if isinstance(missing, str):
+            check_choice("missing", missing, RULES)
+        rows = options.get("batch_rows")
+        if rows is not None:
+            check_integer("batch_rows", rows, 1)
+        weights = () if weight is None else (weight,)
+        named = {"sensitive": groups, "features": chosen, "drop": dropped, "weight": weights}
+        for argument, names in {**named, "one_hot": one_hot, "missing": missing}.items():
+            if not isinstance(names, str):
+                _check_known(argument, names, types)
+        columns = cls(chosen, groups, weight, one_hot, missing, is_named, rows)
+        columns._check_features(types)
+        return columns
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Columns to read."""
+        weights = () if self.weight is None else (self.weight,)
+        return tuple(dict.fromkeys((*self.features, *self.sensitive, *weights)))
+
+    @property
+    def open_columns(self) -> tuple[str, ...]:
+        """Columns whose categories are not known yet."""
+        return tuple(name for name, known in self.one_hot.items() if known is None)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features that come out, once all categories are known."""
+        names: list[str] = []
+        for name in self.features:
+            if name in self.one_hot:
+                names.extend(f"{name}={category}" for category in self.one_hot[name] or ())
+            else:
+                names.append(name)
+        return tuple(names)
+
+    @property
+    def rows_at_once(self) -> int:
+        """Rows of a batch."""
+        if self.batch_rows is not None:
+            return self.batch_rows
+        d = max(len(self.feature_names), 1)
+        # Adding costs as much as a few rows for each feature, whatever the size of the batch.
+        return max(_BATCH_BYTES // (8 * d), 2 * d)
+
+    def with_categories(self, found: Mapping[str, Iterable[str]]) -> Self:
+        """Settle the categories that were not known."""
+        one_hot = dict(self.one_hot)
+        one_hot.update({name: tuple(sorted(values)) for name, values in found.items()})
+        return replace(self, one_hot=one_hot)
+
+    def categories(self, tables: Iterable[Any]) -> dict[str, set[str]]:
+        """Find the categories that occur in tables."""
+        found: dict[str, set[str]] = {name: set() for name in self.open_columns}
+        for table in tables:
+            for name, values in found.items():
+                column = self._filled(name, table.column(name))
+                values.update(texts_of(column.drop_null().unique()))
+        return found
+
+    def moments(self, tables: Iterable[Any]) -> Partial:
+        """Add the moments of tables, each of which fits into memory."""
+        return sum((self._moments(table) for table in tables), Partial())
+
+    def problems(self, tables: Iterable[Any]) -> ColumnError:
+        """Go through tables and list all columns whose values cannot be used."""
+        error = ColumnError()
+        for table in tables:
+            for name in self.needed:
+                column = self._filled(name, table.column(name))
+                if name in self.features and name not in self.one_hot:
+                    error.note_text(name, column)
+                if self.missing != "drop_rows":
+                    error.note_missing(name, count_missing(column))
+        return error
+
+    def _moments(self, table: Any) -> Partial:
+        self._check_features(dict(zip(table.column_names, table.schema.types, strict=True)))
+        kept, dropped = self._complete(table)
+        for name in (*self.sensitive, *self.one_hot, *([self.weight] if self.weight else [])):
+            if count_missing(kept[name]):
+                raise self.problems([table])
+        n_rows = len(next(iter(kept.values())))
+        X = self._matrix(kept, n_rows)
+        groups = groups_of({name: kept[name] for name in self.sensitive}, n_rows)
+        weight = None if self.weight is None else _weights(self.weight, kept[self.weight])
+        names = self.feature_names if self.is_named else None
+        try:
+            part = partial_moments(X, groups, weight, names)
+        except ValueError:
+            # Missing values show in the sums, which spares a search; now it is worth it.
+            if np.isnan(X).any():
+                raise self.problems([table]) from None
+            raise
+        return replace(part, dropped=dropped)
+
+    def _complete(self, table: Any) -> tuple[dict[str, Any], int]:
+        """Apply the rule for missing values; give the columns and the number of dropped rows."""
+        columns = {name: self._filled(name, table.column(name)) for name in self.needed}
+        if self.missing != "drop_rows":
+            return columns, 0
+        absent = np.zeros(table.num_rows, dtype=np.bool_)
+        for column in columns.values():
+            if count_missing(column):
+                absent |= is_missing(column)
+        if not absent.any():
+            return columns, 0
+        kept = {name: column.filter(~absent) for name, column in columns.items()}
+        return kept, int(absent.sum())
+
+    def _filled(self, name: str, column: Any) -> Any:
+        if isinstance(self.missing, str) or name not in self.missing or not count_missing(column):
+            return column
+        return fill_missing(name, column, self.missing[name])
+
+    def _matrix(self, columns: Mapping[str, Any], n_rows: int) -> FloatArray:
+        X = np.zeros((n_rows, len(self.feature_names)))
+        place = 0
+        for name in self.features:
+            if name in self.one_hot:
+                categories = self.one_hot[name] or ()
+                codes = category_codes(name, columns[name], categories)
+                X[np.arange(n_rows), place + codes] = 1.0
+                place += len(categories)
+            else:
+                X[:, place] = as_numbers(columns[name])
+                place += 1
+        return X
+
+    def _check_features(self, types: Mapping[str, Any]) -> None:
+        numbers = [name for name in self.features if name not in self.one_hot]
+        text = {name: str(types[name]) for name in numbers if not is_number_type(types[name])}
+        if text:
+            raise ColumnError(text=text)
+        if not self.features:
+            raise ValueError("There are no columns of features; all are groups, weight or dropped.")
+
+
+def merge_categories(left: dict[str, set[str]], right: dict[str, set[str]]) -> dict[str, set[str]]:
+    """Unite categories found in two parts."""
+    return {name: values | right[name] for name, values in left.items()}
+
+
+def _names(argument: str, given: Any) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    names = (given,) if isinstance(given, str) else tuple(given)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{argument} has {name!r}; columns are given by name.")
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
+    if twice:
+        raise ValueError(f"{argument} names columns twice: {twice[:5]}.")
+    return names
+
+
+def _categories(given: Any) -> dict[str, tuple[str, ...] | None]:
+    if isinstance(given, Mapping):
+        import pyarrow as pa
+
+        return {name: tuple(texts_of(pa.array(list(values)))) for name, values in given.items()}
+    return dict.fromkeys(_names("one_hot", given))
+
+
+def _check_known(argument: str, names: Iterable[str], types: Mapping[str, Any]) -> None:
+    unknown = [name for name in names if name not in types]
+    if unknown:
+        raise ValueError(
+            f"{argument} names columns that the data does not have: {unknown[:5]}; it has "
+            f"{list(types)[:20]}{' and more' if len(types) > 20 else ''}."
+        )
+
+
+def _weights(name: str, column: Any) -> FloatArray:
+    weight = as_numbers(column)
+    if len(weight) and not (np.isfinite(weight).all() and weight.min() >= 0):
+        raise ValueError(
+            f"weight={name!r} has negative or infinite values; weights count rows and must be "
+            "0 or more."
+        )
+    return weight
