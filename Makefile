@@ -3,13 +3,13 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint browser docs hunt mutants bench clean
+.PHONY: demo test lint engines docs hunt mutants bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m fairspan demo
 
 # One BLAS thread for each of the workers: more only wait for one another.
-test: lint browser
+test: lint engines
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.dev
@@ -29,18 +29,21 @@ hunt: $(VENV)/.dev
 mutants: $(VENV)/.dev
 	$(BIN)/python -m tests.mutants
 
-# The report's tests drive it in Chromium: found, installed where that is possible, or missed aloud.
-browser:
-	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
-	  command -v $$name > /dev/null && exit 0; \
-	done; \
-	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	  echo "Installing Chromium for the tests of the report."; \
-	  { apt-get -qq update && apt-get -qq install --yes --no-install-recommends chromium; } \
-	    > /dev/null 2>&1 && exit 0; \
-	fi; \
-	echo "No Chromium here, and it could not be installed: the tests that drive the report in a"; \
-	echo "browser are skipped. Install the package chromium to run them."
+# Tests drive the report in Chromium and run Spark on Java: found, installed where that is possible, or
+# missed aloud.
+engines:
+	@$(call need,chromium chromium-browser google-chrome google-chrome-stable,chromium)
+	@$(call need,java,default-jre-headless)
+
+define need
+for name in $(1); do command -v $$name > /dev/null && exit 0; done; \
+if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+  echo "Installing $(2) for the tests."; \
+  { apt-get -qq update && apt-get -qq install --yes --no-install-recommends $(2); } \
+    > /dev/null 2>&1 && exit 0; \
+fi; \
+echo "There is no $(2) here and it could not be installed: tests that need it are skipped."
+endef
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
