@@ -198,7 +198,13 @@ class Columns:
 
     def moments(self, tables: Iterable[Any]) -> Partial:
         """Add the moments of tables, each of which fits into memory."""
-        return sum((self._moments(table) for table in tables), Partial())
+        total = Partial()
+        buffer = np.empty((0, len(self.feature_names)))
+        for table in tables:
+            if len(buffer) < table.num_rows:
+                buffer = np.empty((table.num_rows, buffer.shape[1]))
+            total += self._moments(table, buffer)
+        return total
 
     def problems(self, tables: Iterable[Any]) -> ColumnError:
         """Go through tables and list all columns whose values cannot be used."""
@@ -212,14 +218,14 @@ class Columns:
                     error.note_missing(name, count_missing(column))
         return error
 
-    def _moments(self, table: Any) -> Partial:
+    def _moments(self, table: Any, buffer: FloatArray) -> Partial:
         self._check_features(dict(zip(table.column_names, table.schema.types, strict=True)))
         kept, dropped = self._complete(table)
         for name in (*self.sensitive, *self.one_hot, *([self.weight] if self.weight else [])):
             if count_missing(kept[name]):
                 raise self.problems([table])
         n_rows = len(next(iter(kept.values())))
-        X = self._matrix(kept, n_rows)
+        X = self._matrix(kept, buffer[:n_rows])
         groups = groups_of({name: kept[name] for name in self.sensitive}, n_rows)
         weight = None if self.weight is None else _weights(self.weight, kept[self.weight])
         names = self.feature_names if self.is_named else None
@@ -251,14 +257,15 @@ class Columns:
             return column
         return fill_missing(name, column, self.missing[name])
 
-    def _matrix(self, columns: Mapping[str, Any], n_rows: int) -> FloatArray:
-        X = np.zeros((n_rows, len(self.feature_names)))
+    def _matrix(self, columns: Mapping[str, Any], X: FloatArray) -> FloatArray:
+        """Fill the rows of a buffer, which is used again: fresh memory is slow to write to."""
         place = 0
         for name in self.features:
             if name in self.one_hot:
                 categories = self.one_hot[name] or ()
                 codes = category_codes(name, columns[name], categories)
-                X[np.arange(n_rows), place + codes] = 1.0
+                X[:, place : place + len(categories)] = 0.0
+                X[np.arange(len(X)), place + codes] = 1.0
                 place += len(categories)
             else:
                 X[:, place] = as_numbers(columns[name])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ SUFFIXES = {
     ".tsv.gz": "csv",
     ".npy": "npy",
 }
+_BUFFER = 2**16
 _CSV_BLOCK = 2**22
 
 
@@ -64,7 +66,17 @@ def read_tables(path: str, names: Sequence[str], types: Types, rows: int) -> Ite
     pyarrow.Table
         The next rows.
     """
-    yield from in_tables(_FORMATS[kind_of(path) or ""].read(path, names, types, rows), rows)
+    batches = _FORMATS[kind_of(path) or ""].read(path, names, types, rows)
+    yield from _one_ahead(in_tables(batches, rows))
+
+
+def _one_ahead(tables: Iterator[Any]) -> Iterator[Any]:
+    """Read the next table while the last one is computed with."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, tables, None)
+        while (table := coming.result()) is not None:
+            coming = reader.submit(next, tables, None)
+            yield table
 
 
 def in_tables(batches: Iterable[Any], rows: int) -> Iterator[Any]:
@@ -110,8 +122,12 @@ def _parquet_schema(path: str) -> Any:
 def _read_parquet(path: str, names: Sequence[str], types: Types, rows: int) -> Iterator[Any]:
     from pyarrow import parquet
 
-    # Without a buffer for whole row groups, memory does not grow with their size.
-    with parquet.ParquetFile(path, pre_buffer=False) as file:
+    # Text means labels here, which are few: they are not written out for every row.
+    labels = [name for name in names if str(types[name]).endswith("string")]
+    # Columns are read through small buffers, so that memory does not grow with row groups.
+    with parquet.ParquetFile(
+        path, pre_buffer=False, read_dictionary=labels, buffer_size=_BUFFER
+    ) as file:
         yield from file.iter_batches(rows, columns=list(names))
 
 
