@@ -7,7 +7,14 @@ import pytest
 from scipy.sparse import csc_array, csr_array
 from sklearn.exceptions import NotFittedError
 
-from fairspan import GroupMoments, HiddenFeatureWarning, RobustFairPCA, RobustFairPCACV
+from fairspan import (
+    GroupMoments,
+    HiddenFeatureWarning,
+    RobustFairPCA,
+    RobustFairPCACV,
+    certify,
+    fairness_frontier,
+)
 from fairspan.ambiguity import gelbrich_divergence
 
 GROUPS = np.repeat(["a", "b"], 60)
@@ -35,6 +42,15 @@ def test_a_feature_hidden_by_its_unit_is_named(X):
     with pytest.warns(HiddenFeatureWarning, match="Feature 'z' has"):
         fit(frame)
     assert fit(frame, standardize=True).scale_[3] == pytest.approx(X[:, 3].std() * 1e-8)
+
+
+def test_frontiers_and_certificates_name_hidden_features_too(X):
+    X[:, 0] *= 1e9
+    moments = GroupMoments.from_arrays(X, GROUPS)
+    with pytest.warns(HiddenFeatureWarning, match="Features 1, 2, 3 have"):
+        fairness_frontier(moments, 2)
+    with pytest.warns(HiddenFeatureWarning, match="Features 1, 2, 3 have"):
+        certify(np.eye(4)[:2], moments, fairness_weight=1, radius=0)
 
 
 @pytest.mark.parametrize("apart", [1.0, 1e5])

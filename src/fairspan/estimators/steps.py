@@ -102,13 +102,15 @@ def pooled_scale(moments: GroupMoments) -> FloatArray:
     return np.where(deviation > 0, deviation, 1.0)
 
 
-def check_scales(moments: GroupMoments) -> None:
+def check_scales(moments: GroupMoments, stacklevel: int = 4) -> None:
     """Warn of features that rounding hides beside larger ones, and refuse what cannot be squared.
 
     Parameters
     ----------
     moments : GroupMoments
         Moments in the units of the fit.
+    stacklevel : int
+        How many calls up the warning points to.
     """
     variances = _deviations(moments) ** 2
     if not variances.max() <= _LARGEST:
@@ -126,7 +128,7 @@ def check_scales(moments: GroupMoments) -> None:
             f"({variances.max():.2g}) that rounding hides it: group errors, objective and bound "
             "say nothing about it. Look for outliers, or use standardize=True.",
             HiddenFeatureWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
 
 
