@@ -228,7 +228,7 @@ n_iter_
         moments = sum_of(parts)
         made = []
         for number, part in enumerate(parts):
-            train = sum_of(parts[:number] + parts[number + 1 :])
+            train = sum_of(other for place, other in enumerate(parts) if place != number)
             made.append(checked_fold(number, train, part, moments.labels))
         self.n_features_in_ = moments.n_features
         if moments.feature_names is not None:
