@@ -99,7 +99,23 @@ def _drawn(shape: str, n_groups: int | None) -> Callable[[int], tuple]:
     return draw
 
 
+def _choices(shape: str) -> Callable[[int], tuple]:
+    """Groups that count otherwise than by their rows, some of them in the total only."""
+    draw = _drawn(shape, None)
+
+    def choose(seed: int) -> tuple[SubspaceProblem, RobustFairObjective, np.random.Generator]:
+        problem, objective, rng = draw(seed)
+        n = problem.n_groups
+        in_gap = rng.permutation(n) < rng.integers(2, n + 1)
+        shares = rng.dirichlet(np.full(n, rng.choice([0.1, 1.0])))
+        chosen = RobustFairObjective(shares, objective.fairness_weight, objective.radii, in_gap)
+        return problem, chosen, rng
+
+    return choose
+
+
 FAMILIES: dict[str, Callable[[int], tuple]] = {
+    **{f"{shape}, some in the total only": _choices(shape) for shape in _SHAPES},
     **{f"{shape}, two groups": _drawn(shape, 2) for shape in _SHAPES},
     **{f"{shape}, more groups": _drawn(shape, None) for shape in _SHAPES},
     "tiny groups": problems.tiny_groups,

@@ -11,7 +11,7 @@ def worst_error(u: float, m: float, eps: float) -> float:
     return u * max(m**0.5 - eps**0.5, 0.0) ** 2
 
 
-def objective(errors, shares, fairness_weight, radii) -> float:
+def objective(errors, shares, fairness_weight, radii, in_gap=None) -> float:
     """The largest of J_ab over all ordered pairs of different groups, term by term."""
     n_groups = len(shares)
     if n_groups == 1:
@@ -19,7 +19,7 @@ def objective(errors, shares, fairness_weight, radii) -> float:
     largest = -np.inf
     for a in range(n_groups):
         for b in range(n_groups):
-            if a == b:
+            if a == b or (in_gap is not None and not (in_gap[a] and in_gap[b])):
                 continue
             value = 0.0
             for c in range(n_groups):

@@ -32,8 +32,12 @@ def public_objects() -> list[str]:
     for name in fairspan.__all__:
         public = getattr(fairspan, name)
         if inspect.ismodule(public):
-            members = (member for member in public.__all__ if callable(getattr(public, member)))
-            names += [f"fairspan.{name}.{member}" for member in members]
+            members = ((member, getattr(public, member)) for member in public.__all__)
+            names += [
+                f"fairspan.{name}.{member}"
+                for member, value in members
+                if inspect.isclass(value) or inspect.isroutine(value)
+            ]
             continue
         names.append(f"fairspan.{name}")
         if not inspect.isclass(public):

@@ -11,7 +11,7 @@ from fairspan.estimators.nullspace import NullSpaceFairPCA
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.estimators.robust_cv import RobustFairPCACV
 from fairspan.estimators.samadi import FairPCA
-from fairspan.exceptions import NoGroupsWarning, SmallGroupWarning
+from fairspan.exceptions import HiddenFeatureWarning, NoGroupsWarning, SmallGroupWarning
 from fairspan.frontier import Frontier, fairness_frontier
 from fairspan.model_file import load_model
 from fairspan.moments import GroupMoments
@@ -24,6 +24,7 @@ __all__ = [
     "FairPCA",
     "Frontier",
     "GroupMoments",
+    "HiddenFeatureWarning",
     "NoGroupsWarning",
     "NullSpaceFairPCA",
     "RobustFairPCA",

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.sparse import diags_array, issparse
 
 from fairspan._accumulate import NEAR, RawMoments, mirror
-from fairspan._types import FloatArray
+from fairspan._types import BoolArray, FloatArray
 from fairspan._validation import check_memory
 
 SPARSE_FORMATS = ("csr", "csc")
@@ -92,6 +92,33 @@ def _far_shift(X: Any) -> FloatArray:
     return np.where(far, mean, 0.0)
 
 
+def project_sparse(
+    X: Any, mean: FloatArray, scale: FloatArray | None, components: FloatArray
+) -> FloatArray:
+    """Project sparse rows around a mean.
+
+    Parameters
+    ----------
+    X : csr or csc array of shape (n_rows, n_features)
+        Rows.
+    mean : ndarray of shape (n_features,)
+        The mean.
+    scale : ndarray of shape (n_features,) or None
+        Divisors of the features.
+    components : ndarray of shape (n_components, n_features)
+        Orthonormal rows.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_components)
+        The projected rows.
+    """
+    scaled = components if scale is None else components / scale
+    filled, centred = _filled_columns(X, mean)
+    sparse = np.where(filled, 0.0, scaled)
+    return np.asarray(X @ sparse.T - sparse @ mean + centred @ scaled[:, filled].T)
+
+
 def squared_distances(X: Any, mean: FloatArray, scale: FloatArray | None) -> FloatArray:
     """Give the squared distance of each sparse row from a mean, in units of a scale.
 
@@ -109,8 +136,24 @@ def squared_distances(X: Any, mean: FloatArray, scale: FloatArray | None) -> Flo
     ndarray of shape (n_rows,)
         The distances.
     """
-    divisor = np.ones(X.shape[1]) if scale is None else scale**2
+    factor = np.ones(X.shape[1]) if scale is None else 1 / scale**2
     X = X.astype(np.float64, copy=False)
-    return np.asarray(X.multiply(X) @ (1 / divisor) - X @ (2 * mean / divisor)) + float(
-        mean**2 @ (1 / divisor)
-    )
+    filled, centred = _filled_columns(X, mean)
+    sparse = np.where(filled, 0.0, factor)
+    far = centred**2 @ factor[filled]
+    near = X.multiply(X) @ sparse - X @ (2 * mean * sparse) + float(mean**2 @ sparse)
+    return np.asarray(near + far)
+
+
+def _filled_columns(X: Any, mean: FloatArray) -> tuple[BoolArray, FloatArray]:
+    """Say which columns have no zeros, and give these around their means.
+
+    They alone may lie so far from zero that (x - mean)^2, multiplied out, would lose its digits.
+    """
+    n_rows, n_features = X.shape
+    if X.format == "csc":
+        stored = np.diff(X.indptr)
+    else:
+        stored = np.bincount(X.indices, minlength=n_features)
+    filled = stored >= n_rows
+    return filled, X[:, np.flatnonzero(filled)].toarray() - mean[filled]

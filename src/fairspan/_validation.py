@@ -106,6 +106,15 @@ def generator_from(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(state.randint(2**31))
 
 
+def check_real(X: Any) -> None:
+    """Refuse complex numbers; scikit-learn does too, but prints all of them."""
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+        raise ValueError(
+            f"Complex data not supported: X has {X.dtype} numbers. Give real ones, for instance "
+            "the real and the imaginary parts as features of their own."
+        )
+
+
 def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
     """Check sample weights: finite, not negative, one for each row.
 

@@ -39,7 +39,14 @@ def gelbrich_divergence(
     float
         The divergence, in squared units of the data.
     """
-    apart = np.asarray(mean, float) - np.asarray(other_mean, float)
+    parts = [np.asarray(x, float) for x in (mean, covariance, other_mean, other_covariance)]
+    shapes, d = [part.shape for part in parts], parts[0].size
+    if shapes != [(d,), (d, d), (d,), (d, d)]:
+        raise ValueError(
+            "Both means must have the shape (n_features,) and both covariances (n_features, "
+            f"n_features); their shapes are {', '.join(map(str, shapes))}."
+        )
+    apart = parts[0] - parts[2]
     # tr (B^1/2 A B^1/2)^1/2 is the sum of the singular values of A^1/2 B^1/2, found without
     # squaring, which would halve the digits.
     cross = svdvals(_square_root(covariance) @ _square_root(other_covariance)).sum()

@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from fairspan._types import FloatArray
 from fairspan._validation import check_number
 from fairspan.ambiguity import radii_of
+from fairspan.estimators.steps import check_scales
 from fairspan.moments import GroupMoments
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
@@ -69,6 +70,7 @@ def certify(
             "GroupMoments.from_arrays(X, sensitive_features)."
         )
     rows = _orthonormal(components, moments.n_features)
+    check_scales(moments, stacklevel=3)
     weight = check_number("fairness_weight", fairness_weight)
     problem = SubspaceProblem(moments.second_moments, moments.shares, len(rows))
     objective = RobustFairObjective(moments.shares, weight, radii_of(radius, moments))

@@ -1,6 +1,15 @@
 """Warnings of this package."""
 
 
+class HiddenFeatureWarning(UserWarning):
+    """Features vary so little beside the largest one that rounding hides them.
+
+    Double precision holds about 16 digits. Beside a feature whose standard deviation is ten million
+    times larger, the errors of the others are rounding, and what is proved is proved up to
+    that. Look for outliers, or fit with ``standardize=True``.
+    """
+
+
 class NoGroupsWarning(UserWarning):
     """Fairness was asked for, but there are no two groups to be fair to.
 

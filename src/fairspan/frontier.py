@@ -34,7 +34,7 @@ from fairspan._validation import (
     check_number,
     generator_from,
 )
-from fairspan.estimators.steps import check_size, pooled_scale
+from fairspan.estimators.steps import check_scales, check_size, pooled_scale
 from fairspan.groups import encode_groups
 from fairspan.moments import GroupMoments
 from fairspan.problem import SubspaceProblem
@@ -293,6 +293,7 @@ def _problem(moments: GroupMoments, n_components: int, standardize: bool) -> Sub
     check_size(moments)
     if check_flag("standardize", standardize):
         moments = moments.scaled(pooled_scale(moments))
+    check_scales(moments)
     small = moments.with_room(k).in_basis()
     return SubspaceProblem(small.second_moments, moments.shares, k)
 

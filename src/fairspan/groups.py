@@ -143,7 +143,8 @@ def _as_column(values: Any) -> npt.NDArray[Any]:
 
 
 def _from_sequence(values: Any) -> npt.NDArray[Any]:
-    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+    # Sets have no order, so their labels belong to no rows.
+    if isinstance(values, str | bytes | set | frozenset) or not hasattr(values, "__len__"):
         raise TypeError(
             f"sensitive_features is a {type(values).__name__}; give one label per row as a "
             "list, array, series, frame or dict of columns."

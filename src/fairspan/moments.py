@@ -22,7 +22,7 @@ from fairspan import _moments_file
 from fairspan._accumulate import scatter_by_group
 from fairspan._sparse import SPARSE_FORMATS, is_sparse, scatter_sparse
 from fairspan._types import FloatArray, Label
-from fairspan._validation import check_weights, feature_names_of, is_dask
+from fairspan._validation import check_real, check_weights, feature_names_of, is_dask
 from fairspan.groups import Groups, encode_groups, sort_labels
 
 _WIDE = 256
@@ -118,6 +118,7 @@ class GroupMoments:
             from fairspan.sources.dask import moments_of_collection
 
             return moments_of_collection(X, sensitive_features, sample_weight, missing_groups)
+        check_real(X)
         names = feature_names_of(X)
         X = check_array(
             X,

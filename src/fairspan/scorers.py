@@ -14,6 +14,8 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from fairspan._validation import check_choice, check_weights
 from fairspan.groups import encode_groups, groups_in_gap
 
+__all__ = ["GroupErrorScorer", "error_gap", "total_error", "total_plus_gap"]
+
 _MEASURES = ("total", "gap", "total_plus_gap")
 
 
@@ -106,7 +108,7 @@ class GroupErrorScorer:
             A scorer with these requests.
         """
         scorer = GroupErrorScorer(self.measure, self.missing_groups)
-        for name, asked in requests.items():
+        for name, asked in {**self._request.score.requests, **requests}.items():
             if name not in ("sensitive_features", "sample_weight"):
                 raise TypeError(
                     f"{name!r} is not known; requests are for sensitive_features and sample_weight."

@@ -58,7 +58,7 @@ def value(problem: SubspaceProblem, objective: RobustFairObjective, subspace: np
     """The objective of a subspace, by code that the package does not share."""
     errors = reference.group_errors(problem.moments, subspace)
     o = objective
-    return reference.objective(errors, o.shares, o.fairness_weight, o.radii)
+    return reference.objective(errors, o.shares, o.fairness_weight, o.radii, o.in_gap)
 
 
 def attained(problem, objective, rng, n_starts: int = 25) -> list[tuple[float, np.ndarray]]:

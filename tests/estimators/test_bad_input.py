@@ -91,7 +91,6 @@ BAD_DATA = {
     "minus infinity": (spoiled(-np.inf), {}, ValueError, "X contains infinity"),
     "float32 NaN": (spoiled(np.nan).astype("f"), {}, ValueError, "X contains NaN"),
     "too large to square": (spoiled(1e200), {}, ValueError, "X holds values too large to square"),
-    "one row": (X[:1], {"sensitive_features": ["a"]}, ValueError, "n_samples=1"),
     "no rows": (X[:0], {"sensitive_features": []}, ValueError, "0 sample"),
     "no features": (X[:, :0], {}, ValueError, "0 feature"),
     "one dimension": (X[:, 0], {}, ValueError, "Expected 2D array, got 1D array"),
@@ -193,6 +192,11 @@ def test_bad_data_raises_an_error_that_names_it(data, given, error, text, method
     given = {"sensitive_features": GROUPS} | given
     with pytest.raises(error, match=text):
         getattr(RobustFairPCA(2), method)(data, **given)
+
+
+def test_one_row_is_too_few():
+    with pytest.raises(ValueError, match="n_samples=1"):
+        RobustFairPCA(2).fit(X[:1], sensitive_features=["a"])
 
 
 @pytest.mark.parametrize("name", ["NaN", "infinity", "short groups", "short weights"])

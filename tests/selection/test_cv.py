@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -257,3 +259,21 @@ def test_the_papers_selection_comes_out(name):
         fits = [fit(params) for params in search.cv_results_["params"]]
         chosen = fits.index(select(fits, train, seed))
         assert search.best_index_ == chosen, seed
+
+
+def test_folds_that_are_one_object_count_as_two():
+    rng = np.random.default_rng(0)
+    one, other = (
+        GroupMoments.from_arrays(rng.normal(size=(40, 4)), ["a", "b"] * 20) for _ in range(2)
+    )
+    same = RobustFairPCACV(2).fit_moments([one, one, other])
+    equal = RobustFairPCACV(2).fit_moments([one, replace(one), other])
+    assert same.best_params_ == equal.best_params_
+    assert same.best_score_ == equal.best_score_
+
+
+def test_a_scoring_that_gives_no_number_raises():
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    search = RobustFairPCACV(2, scoring=lambda values: float("nan"))
+    with pytest.raises(ValueError, match="scoring gave NaN"):
+        search.fit(X, sensitive_features=["a", "b"] * 20)

@@ -189,3 +189,11 @@ def test_the_cross_validated_estimator_works_in_a_pipeline_and_gives_frames(tabl
         found = pipeline.fit(frame, **{name: groups}).transform(frame)
     assert list(found.columns) == ["robustfairpcacv0", "robustfairpcacv1"]
     assert pipeline["fair"].group_labels_ == ["a", "b"]
+
+
+def test_requests_are_added_to_those_made_before():
+    scorer = scorers.total_error.set_score_request(sample_weight=True)
+    scorer = scorer.set_score_request(sensitive_features="sex")
+    asked = scorer.get_metadata_routing().score.requests
+    assert asked == {"sensitive_features": "sex", "sample_weight": True}
+    assert scorers.total_error.get_metadata_routing().score.requests["sample_weight"] is None

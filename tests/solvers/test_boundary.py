@@ -220,3 +220,19 @@ def test_three_groups_are_refused_with_the_solver_that_takes_them():
     objective = RobustFairObjective(np.full(3, 1 / 3), 1.0, np.zeros(3))
     with pytest.raises(ValueError, match="solver='boundary' needs exactly 2 groups"):
         solve_boundary(problem, objective)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_refined_answer_has_the_errors_it_is_valued_by_and_keeps_its_tolerance(seed):
+    rng = np.random.default_rng(seed)
+    factors = rng.standard_normal((2, 6, 6))
+    moments, shares = factors @ factors.transpose(0, 2, 1), np.array([0.3, 0.7])
+    radii = rng.exponential(0.1, 2)
+    problem, objective = (
+        SubspaceProblem(moments, shares, 2),
+        RobustFairObjective(shares, 0.4, radii),
+    )
+    found = solve_boundary(problem, objective, tol=1e-11)
+    assert found.objective == pytest.approx(objective.value(found.group_errors), rel=1e-15)
+    assert found.lower_bound <= found.objective
+    assert found.status == "optimal"

@@ -13,13 +13,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairspan._sparse import SPARSE_FORMATS, is_sparse, squared_distances
+from fairspan._sparse import SPARSE_FORMATS, is_sparse, project_sparse, squared_distances
 from fairspan._types import FloatArray
-from fairspan._validation import check_components, check_flag, check_weights, is_dask
+from fairspan._validation import check_components, check_flag, check_real, check_weights, is_dask
 from fairspan.estimators.export import ExportMixin
 from fairspan.estimators.lazy import check_lazy, lazy_method, lazy_score
 from fairspan.estimators.steps import (
     canonical_basis,
+    check_scales,
     check_size,
     pooled_scale,
     warn_of_small_groups,
@@ -97,6 +98,7 @@ class BaseFairPCA(
         """Add rows to those seen before and find the projection for all of them.
 
         The result does not depend on the size or order of the batches; new groups may appear.
+        With a single row so far there is nothing to fit: it is kept until more come.
 
         Parameters
         ----------
@@ -130,6 +132,10 @@ class BaseFairPCA(
                 )
             moments = seen + moments
         self._groups_given = given
+        if moments.counts.sum() == 1:
+            check_components(self.n_components, moments.n_features)
+            self.moments_ = moments
+            return self
         return self._fit(moments)
 
     def fit_moments(self, moments: GroupMoments) -> Self:
@@ -282,6 +288,10 @@ class BaseFairPCA(
     def _n_features_out(self) -> int:
         return len(self.components_)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        # A first batch of one row leaves moments only.
+        return hasattr(self, "components_")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -307,6 +317,7 @@ class BaseFairPCA(
             )
             check_lazy(self, X, reset=reset)
             return moments
+        check_real(X)
         # Values that are not finite show in the moments, which spares a pass over X.
         X = validate_data(
             self,
@@ -329,6 +340,7 @@ class BaseFairPCA(
         check_size(moments)
         scale = pooled_scale(moments) if check_flag("standardize", self.standardize) else None
         scaled = moments if scale is None else moments.scaled(scale)
+        check_scales(scaled)
         scaled = scaled.with_room(k) if self._works_in_any_basis else scaled.dense()
         small = scaled.in_basis()
         problem = SubspaceProblem(small.second_moments, small.shares, k)
@@ -365,9 +377,7 @@ class BaseFairPCA(
         self.n_iter_ = max(len(result.history), 1)
 
     def _project_sparse(self, X: Any) -> FloatArray:
-        """Centre after projecting, so that zeros stay zeros."""
-        scaled = self.components_ if self.scale_ is None else self.components_ / self.scale_
-        return np.asarray(X @ scaled.T - scaled @ self.mean_)
+        return project_sparse(X, self.mean_, self.scale_, self.components_)
 
     def _centred(self, X: npt.NDArray[Any]) -> FloatArray:
         centred: FloatArray = np.subtract(X, self.mean_, dtype=np.float64)

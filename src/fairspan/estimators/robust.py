@@ -309,7 +309,10 @@ class RobustFairPCA(BaseFairPCA):
                 stacklevel=4,
             )
         objective = self._objective(moments, in_gap)
-        result = solve(problem, objective, self._options())
+        # Gaps are measured against the variance as the objective counts it: by shares of the rows,
+        # a large group that hardly counts would hide how far the others are from their best.
+        counted = SubspaceProblem(problem.moments, objective.shares, problem.k)
+        result = solve(counted, objective, self._options())
         self._fitted_objective, self.group_radii_ = objective, objective.radii
         self.total_weights_ = objective.shares
         logger.log(

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan._projection import CENTRINGS
-from fairspan._validation import check_choice, check_flag, check_weights
+from fairspan._validation import check_choice, check_flag, check_real, check_weights
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.exceptions import NoGroupsWarning
 from fairspan.groups import Groups, encode_groups, groups_in_gap
@@ -192,6 +192,7 @@ n_iter_
             The fitted estimator.
         """
         candidates, scoring = self._candidates(), self._check_parameters()
+        check_real(X)
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         groups = (
             Groups.single(len(X))
@@ -227,7 +228,7 @@ n_iter_
         moments = sum_of(parts)
         made = []
         for number, part in enumerate(parts):
-            train = sum_of(other for other in parts if other is not part)
+            train = sum_of(other for place, other in enumerate(parts) if place != number)
             made.append(checked_fold(number, train, part, moments.labels))
         self.n_features_in_ = moments.n_features
         if moments.feature_names is not None:

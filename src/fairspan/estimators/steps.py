@@ -11,12 +11,15 @@ import numpy as np
 
 from fairspan._types import BoolArray, FloatArray
 from fairspan._validation import check_number
-from fairspan.exceptions import SmallGroupWarning
+from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
 from fairspan.moments import GroupMoments
 from fairspan.problem import SubspaceProblem
+from fairspan.spectrum import UNIT
 
 _SMALL = 10
 """Groups of fewer rows are warned of."""
+_LARGEST = 1e140
+"""Solvers square variances; from here on they might overflow."""
 
 
 def check_size(moments: GroupMoments) -> None:
@@ -95,12 +98,55 @@ def total_weights(
 
 def pooled_scale(moments: GroupMoments) -> FloatArray:
     """Standard deviation of each feature over all rows; 1 for those constant up to rounding."""
+    deviation = _deviations(moments)
+    return np.where(deviation > 0, deviation, 1.0)
+
+
+def check_scales(moments: GroupMoments, stacklevel: int = 4) -> None:
+    """Warn of features that rounding hides beside larger ones, and refuse what cannot be squared.
+
+    Parameters
+    ----------
+    moments : GroupMoments
+        Moments in the units of the fit.
+    stacklevel : int
+        How many calls up the warning points to.
+    """
+    variances = _deviations(moments) ** 2
+    if not variances.max() <= _LARGEST:
+        raise ValueError(
+            f"{_named(moments, variances > _LARGEST)} a variance above {_LARGEST:g}, too large to "
+            "compute with in double precision. Look for outliers, rescale X or use "
+            "standardize=True."
+        )
+    # Errors are differences of total variances, known to so much.
+    rounding = 8 * len(moments.scatters[0]) * UNIT * variances.sum()
+    hidden = (variances > 0) & (variances <= 10 * rounding)
+    if hidden.any():
+        warnings.warn(
+            f"{_named(moments, hidden)} a variance so small beside the largest "
+            f"({variances.max():.2g}) that rounding hides it: group errors, objective and bound "
+            "say nothing about it. Look for outliers, or use standardize=True.",
+            HiddenFeatureWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def _named(moments: GroupMoments, chosen: BoolArray) -> str:
+    names = moments.feature_names or range(moments.n_features)
+    found = [name for name, one in zip(names, chosen, strict=True) if one]
+    shown = ", ".join(map(repr, found[:5])) + (", ..." if len(found) > 5 else "")
+    return f"Feature {shown} has" if len(found) == 1 else f"Features {shown} have"
+
+
+def _deviations(moments: GroupMoments) -> FloatArray:
+    """Standard deviation of each feature over all rows, 0 where rounding explains it."""
     deviation = np.sqrt(np.maximum(moments.variances, 0.0))
-    constant = deviation <= 1e-10 * np.maximum(1.0, np.abs(moments.mean))
+    constant = deviation <= 1e-10 * np.abs(moments.mean)
     # A part of the data may be constant far from the shift of the whole; what is left of its
     # scatter there is rounding.
     constant |= deviation <= 1e-7 * np.sqrt(moments.shares @ moments.offsets**2)
-    return np.where(constant, 1.0, deviation)
+    return np.where(constant, 0.0, deviation)
 
 
 def canonical_basis(

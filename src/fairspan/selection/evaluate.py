@@ -109,7 +109,7 @@ def _fit(
     compared = judge.in_gap.sum() > 1
     for k, same in groupby(candidates, key=lambda params: params["n_components"]):
         problem = SubspaceProblem(
-            train.second_moments, train.shares, check_components(k, train.n_features)
+            train.second_moments, shares, check_components(k, train.n_features)
         )
         objectives = [
             RobustFairObjective(

@@ -67,7 +67,10 @@ class Scoring:
             The scores.
         """
         if callable(self.rule):
-            return np.array([float(self.rule(values)) for values in errors])
+            found = np.array([float(self.rule(values)) for values in errors])
+            if np.isnan(found).any():
+                raise ValueError("scoring gave NaN for a candidate; scores must be numbers.")
+            return found
         rules = {"total_plus_gap": total + gap, "gap_within_budget": gap}
         return -rules.get(self.rule, total)
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from fairspan._types import FloatArray
 from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
+from fairspan.problem import LARGE, SubspaceProblem
 from fairspan.solvers.curve import Curve, follow
 from fairspan.solvers.faces import Face, settle_face
 from fairspan.solvers.geodesic import Geodesic
@@ -145,7 +145,7 @@ def solve_boundary(
             break
         if not walk.split(arc):
             break
-    walk.refine()
+    walk.refine(tol)
     gap = walk.gap()
     return SolverResult(
         components=walk.best_subspace.T,
@@ -208,21 +208,23 @@ class _Walk:
         self._record()
         return True
 
-    def refine(self) -> None:
+    def refine(self, tol: float) -> None:
         """Move from a value that is proved optimal to where it is stationary, to rounding.
 
         Near a smooth minimum the value says little about the subspace: eight digits of it are four
         of the subspace, and which four would depend on the way the walk took.
         """
         problem = self.boundary.problem
-        if problem.is_large or problem.k == problem.d or not self.gap() <= _REFINE_BELOW:
+        # It takes all eigenvectors, which with many features cost more than the walk.
+        if problem.d >= LARGE or problem.k == problem.d or not self.gap() <= _REFINE_BELOW:
             return
         nearest = min(self.boundary.lines, key=lambda line: self.pieces.value(line.point))
         place = follow(Curve(problem), self.objective, nearest.angle)
         if place is not None:
-            value = self.pieces.value(place.errors)
-            if value <= self.best + _ROUNDING * abs(self.best):
-                self.best, self.best_subspace = value, place.subspace
+            subspace = place.subspace
+            value = self.pieces.value(self._errors(subspace))
+            if value <= self.best + min(_ROUNDING, 0.5 * tol) * abs(self.best):
+                self.best, self.best_subspace = value, subspace
 
     def slide(self, arc: Arc) -> bool:
         """Look for the ridge on the path between the subspaces at both ends of an arc."""

@@ -30,7 +30,7 @@ class SolverResult:
         "optimal" (the gap is within the tolerance), "feasible" (it is not) or
         "iteration_limit" (the solver was stopped).
     scale : float
-        Total variance of the data.
+        Total variance of the data, the groups counted as in the objective.
     solver : str
         Name of the solver.
     n_eigensolves : int
