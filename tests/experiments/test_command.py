@@ -194,7 +194,7 @@ def _rows(folder):
 def _files(folder: Path):
     paths = [path for path in folder.rglob("*") if path.is_file()]
     # A kill may leave a file that was not finished; a later run removes it.
-    finished = [path for path in paths if not path.name.startswith(".partial-")]
+    finished = [path for path in paths if ".partial-" not in path.name]
     return {str(path.relative_to(folder)): path.read_bytes() for path in finished}
 
 
