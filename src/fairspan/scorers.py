@@ -14,6 +14,8 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from fairspan._validation import check_choice, check_weights
 from fairspan.groups import encode_groups, groups_in_gap
 
+__all__ = ["GroupErrorScorer", "error_gap", "total_error", "total_plus_gap"]
+
 _MEASURES = ("total", "gap", "total_plus_gap")
 
 
