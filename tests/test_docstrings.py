@@ -32,12 +32,10 @@ def public_objects() -> list[str]:
     for name in fairspan.__all__:
         public = getattr(fairspan, name)
         if inspect.ismodule(public):
-            members = ((member, getattr(public, member)) for member in public.__all__)
-            names += [
-                f"fairspan.{name}.{member}"
-                for member, value in members
-                if inspect.isclass(value) or inspect.isroutine(value)
-            ]
+            for member in public.__all__:
+                value = getattr(public, member)
+                if inspect.isclass(value) or inspect.isroutine(value):
+                    names.append(f"fairspan.{name}.{member}")
             continue
         names.append(f"fairspan.{name}")
         if not inspect.isclass(public):

@@ -293,6 +293,7 @@ def test_foreign_files_are_named(model, tmp_path):
         ({"class": "eval"}, "its class 'eval' is none of"),
         ({"parameters": {"n_components": 2}}, "its parameters differ"),
         ({"attributes": {"transform": 1}}, "attributes that no model has"),
+        ({"attributes": {"__array_interface__": 1}}, "attributes that no model has"),
         ({"attributes": {"components_": np.ones((3, 29))}}, "components_' has shape"),
         ({"attributes": {"components_": np.ones((3, 30))}}, "not orthonormal"),
         ({"attributes": {"mean_": np.full(30, np.nan)}}, "not finite"),

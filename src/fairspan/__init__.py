@@ -1,6 +1,9 @@
 """Principal components that treat groups even-handedly: robust, certified, at the cost of PCA."""
 
-from fairspan import datasets, metrics, plotting, report, scorers, sources
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from fairspan import metrics
 from fairspan.advice import advise
 from fairspan.ambiguity import gelbrich_divergence
 from fairspan.certify import certify
@@ -15,6 +18,9 @@ from fairspan.exceptions import HiddenFeatureWarning, NoGroupsWarning, SmallGrou
 from fairspan.frontier import Frontier, fairness_frontier
 from fairspan.model_file import load_model
 from fairspan.moments import GroupMoments
+
+if TYPE_CHECKING:
+    from fairspan import datasets, plotting, report, scorers, sources
 
 __version__ = "0.1.0"
 
@@ -43,3 +49,16 @@ __all__ = [
     "scorers",
     "sources",
 ]
+
+_LATER = ("datasets", "plotting", "report", "scorers", "sources")
+"""Modules that are imported when they are first used, so that fairspan itself starts quickly."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return import_module(f"fairspan.{name}")
+    raise AttributeError(f"module 'fairspan' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

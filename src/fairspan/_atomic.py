@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+PARTIAL = ".partial-"
+"""What names of files that are being written have in them."""
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -25,7 +28,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         removed and the old one stays as it was.
     """
     target = Path(path)
-    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(8)}{target.suffix}")
+    temporary = target.with_name(f".{target.stem}{PARTIAL}{secrets.token_hex(8)}{target.suffix}")
     try:
         yield temporary
         with open(temporary, "rb+") as file:

@@ -156,7 +156,9 @@ def _make(name: Any, parameters: Any) -> BaseFairPCA:
 
 def _may_hold(model: BaseFairPCA, name: Any) -> bool:
     """Whether an attribute hides nothing of the class: a file brings data, never behaviour."""
-    return isinstance(name, str) and name.isidentifier() and not hasattr(model, name)
+    plain = isinstance(name, str) and name.isidentifier() and not name.startswith("__")
+    # Names such as __array_interface__ mean something to others even where the class lacks them.
+    return plain and not hasattr(model, name)
 
 
 def _check(model: Any) -> None:

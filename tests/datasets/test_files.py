@@ -16,7 +16,8 @@ import pooch
 import pytest
 
 from fairspan import datasets
-from fairspan.datasets.files import local_bytes, user_cache, written_beside
+from fairspan._atomic import replacing
+from fairspan.datasets.files import local_bytes, user_cache
 from tests.datasets.server import Answer
 
 TABLE = b"one, two,label,group\n" + b"".join(b"%d, %d,0,%d\n" % (i, i * i, i % 2) for i in range(9))
@@ -157,7 +158,7 @@ def test_an_interrupted_write_leaves_the_folder_as_it_was(tmp_path, failure):
     target.write_bytes(b"before")
 
     def write_half():
-        with written_beside(target) as place:
+        with replacing(target) as place:
             place.write_bytes(TABLE[:50])
             raise failure
 

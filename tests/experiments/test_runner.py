@@ -68,7 +68,7 @@ def test_a_failed_write_leaves_no_file(tmp_path):
 
 
 def test_only_old_unfinished_files_are_removed(tmp_path):
-    old, young = tmp_path / ".partial-old", tmp_path / "rows" / ".partial-young"
+    old, young = tmp_path / ".old.partial-1", tmp_path / "rows" / ".young.partial-1"
     write_rows(tmp_path / "rows" / "kept.jsonl", [{"a": 1}])
     for path in (old, young):
         path.write_bytes(b"half")

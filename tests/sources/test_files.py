@@ -226,12 +226,19 @@ def test_whole_numbers_that_turn_into_fractions_are_no_problem(tmp_path):
 
 
 def test_labels_that_read_alike_are_one_group(tmp_path):
-    (tmp_path / "a.csv").write_text("x,y,g\n1,2,01\n3,5,2\n2,2,1\n")
+    (tmp_path / "a.csv").write_text("x,y,g\n1,2,1.0\n3,5,2\n2,2,1\n")
     (tmp_path / "b.csv").write_text("x,y,g\n4,2,1\n0,5,2\n")
     found = moments_from_files(tmp_path, "g")
     X = np.array([[1, 2], [3, 5], [2, 2], [4, 2], [0, 5.0]])
-    expected = GroupMoments.from_arrays(pd.DataFrame(X, columns=["x", "y"]), [1, 2, 1, 1, 2])
+    expected = GroupMoments.from_arrays(
+        pd.DataFrame(X, columns=["x", "y"]), [1.0, 2.0, 1.0, 1.0, 2.0]
+    )
     assert_same_route(found, expected)
+
+
+def test_labels_that_begin_with_zero_are_names(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y,g\n1,2,01\n3,5,2\n2,2,1\n")
+    assert moments_from_files(tmp_path / "a.csv", "g").labels == ("01", "1", "2")
 
 
 def test_a_group_without_weight_in_some_batches_is_kept_whole(tmp_path):

@@ -141,15 +141,15 @@ def _stopped(code: int, text: str, debug: bool) -> int:
 
 def _sentence(error: Exception) -> str:
     """What an error says, in one line and without Python's own words."""
-    if isinstance(error, FileNotFoundError):
+    if isinstance(error, FileNotFoundError) and error.filename:
         return f"there is no file {error.filename!r}."
-    if isinstance(error, IsADirectoryError):
+    if isinstance(error, IsADirectoryError) and error.filename:
         return f"{error.filename!r} is a folder; a file is needed."
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename!r}." if error.filename else f"{error.strerror}."
     if isinstance(error, MemoryError):
         return "there is not enough memory for this table; use fewer columns with --features."
     text = " ".join(str(error).split())
-    if isinstance(error, ValueError | TypeError | ImportError):
+    if isinstance(error, ValueError | TypeError | ImportError | OSError):
         return text
     return f"{type(error).__name__}: {text} (--debug shows where; please report it)"

@@ -42,6 +42,16 @@ class Columns:
             found += [f"{name}={part}" for part in parts or ()]
         return found
 
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the features; columns of arrays have none."""
+        return tuple(self.names) if self.is_named else None
+
+    @property
+    def by(self) -> str:
+        """The columns that tell groups apart."""
+        return " and ".join(map(str, self.sensitive))
+
     def to_json(self) -> dict[str, Any]:
         """Describe it for a model file."""
         return {

@@ -67,9 +67,8 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"no method can be fitted: {next(iter(failures.values()))}")
     moments = data.moments()
     sample = "rows not fitted to" if options.seeds else "the rows fitted to"
-    lines = [
-        f"{summary.data_line(Path(options.data).name, moments, data.by)}, k = {options.components}"
-    ]
+    line = summary.data_line(Path(options.data).name, moments, data.columns.by)
+    lines = [f"{line}, k = {options.components}"]
     lines += [f"  {note}" for note in data.notes]
     lines += [f"  mean squared errors on {sample}", "", _table(results), ""]
     lines += [console.sentences(f"{name}: not fitted. {why}") for name, why in failures.items()]

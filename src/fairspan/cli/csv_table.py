@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from fairspan._types import FloatArray
 from fairspan.cli.console import Progress
 from fairspan.cli.tables import Coded, NotNumbers, Table
+from fairspan.sources.values import MISSING_WORDS
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
-MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "."}
-"""What counts as missing in columns of numbers, in any case; in text only an empty cell does."""
+NO_NUMBERS = {*map(str.lower, MISSING_WORDS), "none", "?", "."}
+"""What counts as missing in columns of numbers, in any case."""
 
-_ROWS = 20_000
+_ROWS, _CELLS = 20_000, 2**21
 _LARGE = 64 * 2**20
-"""Rows in a piece; bytes from which on reading shows its progress."""
+"""Most rows and cells in a piece; bytes from which on reading shows its progress."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class CsvTable:
     separator: str
     encoding: str
     notes: tuple[str, ...]
+    is_text: bool = True
 
     @classmethod
     def open(cls, path: Path, separator: str | None, encoding: str) -> CsvTable:
@@ -54,36 +55,30 @@ class CsvTable:
         _check_names(path, names)
         return cls(path, names, separator, encoding, tuple(notes))
 
-    def read(self, numbers: Sequence[Any], texts: Sequence[Any]) -> Table:
+    def pieces(self, numbers: Sequence[Any], texts: Sequence[Any]) -> Iterator[Table]:
         """Read columns as numbers and columns as text."""
         wanted = [self.names.index(name) for name in numbers]
-        coders = {self.names.index(name): _Coder() for name in texts}
-        problems = NotNumbers()
-        blocks: list[FloatArray] = []
         size = self.path.stat().st_size
         label = f"reading {self.path.name} (MB)"
         with (
             _text(self.path, self.encoding) as (text, raw),
             Progress(size // 2**20, label, hidden=size < _LARGE) as progress,
         ):
-            for line, rows in self._pieces(text):
+            for line, rows in self._blocks(text):
                 columns = list(zip(*rows, strict=True))
-                blocks.append(np.empty((len(rows), len(wanted))))
+                problems = NotNumbers()
+                matrix = np.empty((len(rows), len(wanted)))
                 for j, place in enumerate(wanted):
-                    blocks[-1][:, j] = _numbers(columns[place], self.names[place], line, problems)
-                for place, coder in coders.items():
-                    coder.add(columns[place])
+                    matrix[:, j] = _numbers(columns[place], self.names[place], line, problems)
+                coded = {name: _code(columns[self.names.index(name)]) for name in texts}
                 progress.step(raw.tell() // 2**20 - progress.done)
-        if not blocks:
-            raise ValueError(f"{str(self.path)!r} has column names but no rows.")
-        coded = {self.names[place]: coder.coded() for place, coder in coders.items()}
-        return Table(np.concatenate(blocks), coded, problems)
+                yield Table(matrix, coded, problems)
 
-    def _pieces(self, text: Any) -> Iterator[tuple[int, list[list[str]]]]:
+    def _blocks(self, text: Any) -> Iterator[tuple[int, list[list[str]]]]:
         reader = csv.reader(text, delimiter=self.separator, skipinitialspace=True)
         next(row for row in reader if row)
         try:
-            while piece := list(islice(reader, _ROWS)):
+            while piece := list(islice(reader, min(_ROWS, _CELLS // len(self.names) + 1))):
                 # Blank lines are no rows; csv files often end with one.
                 rows = [row for row in piece if row]
                 for row in rows:
@@ -170,33 +165,14 @@ def _numbers(cells: Sequence[str], name: str, line: int, problems: NotNumbers) -
     for i, cell in enumerate(cells):
         if _is_number(cell):
             values[i] = float(cell)
-        elif cell.strip().lower() not in MISSING:
+        elif cell.strip().lower() not in NO_NUMBERS:
             problems.add(name, cell.strip(), line + i)
     return values
 
 
-class _Coder:
-    """Text in few distinct values, as numbers."""
-
-    def __init__(self) -> None:
-        self.lookup: dict[str, int] = {}
-        self.pieces: list[Any] = []
-
-    def add(self, cells: Sequence[str]) -> None:
-        lookup = self.lookup
-        stripped = (cell.strip() for cell in cells)
-        codes = (lookup.setdefault(cell, len(lookup)) if cell else -1 for cell in stripped)
-        self.pieces.append(np.fromiter(codes, np.int32, len(cells)))
-
-    def coded(self) -> Coded:
-        return Coded(np.concatenate(self.pieces), _whole(list(self.lookup)))
-
-
-def _whole(values: list[str]) -> list[Any]:
-    """Whole numbers become numbers if all values are such; '007' and '1.0' stay text."""
-    try:
-        found = [int(value) for value in values]
-    except ValueError:
-        return list(values)
-    same = all(str(a) == b for a, b in zip(found, values, strict=True))
-    return list(found) if same else list(values)
+def _code(cells: Sequence[str]) -> Coded:
+    """Give text of few distinct values as numbers."""
+    lookup: dict[str, int] = {}
+    stripped = (cell.strip() for cell in cells)
+    codes = (lookup.setdefault(cell, len(lookup)) if cell else -1 for cell in stripped)
+    return Coded(np.fromiter(codes, np.int32, len(cells)), list(lookup))

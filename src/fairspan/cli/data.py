@@ -14,10 +14,13 @@ from fairspan import _moments_file
 from fairspan._archive import format_of
 from fairspan._types import FloatArray
 from fairspan.cli import UsageError
-from fairspan.cli.columns import Columns, choose, find, indicators, unknown
-from fairspan.cli.console import plural
+from fairspan.cli.columns import Columns, choose, find, unknown
+from fairspan.cli.rows import Preparation, Rows
 from fairspan.cli.tables import Coded, Source, Table, open_table
 from fairspan.moments import GroupMoments
+from fairspan.sources.columns import check_weights
+from fairspan.sources.labels import intersected, parser, with_types
+from fairspan.sources.partial import Partial, partial_moments
 
 _MOST_GROUPS = 200
 """A column with more values is hardly one of groups, and each costs a matrix."""
@@ -32,21 +35,22 @@ class Data:
     weight: FloatArray | None
     columns: Columns
     notes: tuple[str, ...]
+    left_out: int
 
     def moments(self) -> GroupMoments:
         """Boil the rows down."""
         found = GroupMoments.from_arrays(self.X, self.groups, sample_weight=self.weight)
-        return replace(found, feature_names=self.names)
+        names = self.columns.feature_names
+        return replace(found, feature_names=names, dropped_rows=self.left_out)
 
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Names of the features; columns of arrays have none."""
-        return tuple(self.columns.names) if self.columns.is_named else None
 
-    @property
-    def by(self) -> str:
-        """The columns that tell groups apart."""
-        return " and ".join(map(str, self.columns.sensitive))
+@dataclass(frozen=True)
+class TableMoments:
+    """Moments of a table whose rows were seen once and not kept."""
+
+    moments: GroupMoments
+    columns: Columns
+    notes: tuple[str, ...]
 
 
 def add_table_arguments(parser: argparse.ArgumentParser, *, groups: bool = True) -> None:
@@ -73,7 +77,7 @@ def add_table_arguments(parser: argparse.ArgumentParser, *, groups: bool = True)
         "--missing",
         choices=["refuse", "drop-rows"],
         default="refuse",
-        help="what to do about missing values (default: refuse)",
+        help="what to do about missing values: blank, NA, NaN, null (default: refuse)",
     )
     table.add_argument("--separator", help="between csv cells: , ; or tab (default: detected)")
     table.add_argument("--encoding", default="utf-8", help="of a csv file (default: utf-8)")
@@ -120,7 +124,7 @@ def load_moments(options: argparse.Namespace) -> tuple[GroupMoments, Columns | N
 
 
 def load_data(options: argparse.Namespace) -> Data:
-    """Read the table of the options: features, groups and weights.
+    """Read the table of the options into memory: features, groups and weights.
 
     Parameters
     ----------
@@ -132,34 +136,50 @@ def load_data(options: argparse.Namespace) -> Data:
     Data
         The rows, with notes about all that was done to them.
     """
-    source = open_data(options)
-    if not options.sensitive:
-        names = ", ".join(map(repr, source.names[:12]))
-        raise UsageError(
-            "--sensitive is missing: name the column that tells groups apart. "
-            f"The columns of {options.data!r} are {names}."
-        )
-    columns, one_hot = choose(source, options)
-    trial = replace(columns, categories=dict.fromkeys(one_hot, ()))
-    numbers = trial.numbers + ([] if columns.weight is None else [columns.weight])
-    table = source.read(numbers, [*columns.sensitive, *one_hot])
-    refuse_text(table, source)
-    categories = {
-        name: tuple(sorted(map(str, table.texts[name].values))) if parts is None else parts
-        for name, parts in one_hot.items()
-    }
-    columns = replace(columns, categories=categories)
-    X = features_of(table, columns)
-    weight = None if columns.weight is None else table.numbers[:, -1]
-    keep, notes = _complete(X, table, columns, options, weight)
-    groups = [_labels(table.texts[name], keep, name) for name in columns.sensitive]
+    preparation = _prepare(options)
+    rows = _all_rows(preparation, preparation.texts)
+    columns = preparation.columns
+    labels = [_labels(name, rows.texts[name], preparation) for name in columns.sensitive]
     return Data(
-        X if keep is None else X[keep],
-        groups[0] if len(groups) == 1 else dict(zip(columns.sensitive, groups, strict=True)),
-        weight if weight is None or keep is None else weight[keep],
+        rows.X,
+        labels[0] if len(labels) == 1 else dict(zip(columns.sensitive, labels, strict=True)),
+        rows.weight,
         columns,
-        (*source.notes, *_one_hot_notes(columns), *notes, *_counter_notes(X, columns)),
+        preparation.notes,
+        preparation.left_out,
     )
+
+
+def load_table_moments(options: argparse.Namespace) -> TableMoments:
+    """Boil the table of the options down while it is read, however large it is.
+
+    Parameters
+    ----------
+    options : namespace
+        What :func:`add_table_arguments` and ``data`` gave.
+
+    Returns
+    -------
+    TableMoments
+        The moments of the rows that :func:`load_data` gives.
+    """
+    preparation = _prepare(options)
+    columns = preparation.columns
+    seen: dict[Any, set[Any]] = {name: set() for name in columns.sensitive}
+    total = Partial()
+    tables = preparation.source.pieces(preparation.numbers, preparation.texts)
+    for rows in preparation.rows(tables):
+        coded = {name: rows.texts[name] for name in columns.sensitive}
+        for name, column in coded.items():
+            seen[name].update(column.values)
+            _check_few(name, len(seen[name]))
+        if rows.weight is not None:
+            check_weights(columns.weight, rows.weight)
+        groups = intersected({name: _pair(coded[name]) for name in coded}, len(rows.X))
+        total += partial_moments(rows.X, groups, rows.weight, columns.feature_names)
+    total = replace(total, dropped=preparation.left_out)
+    is_text = [preparation.source.is_text] * len(columns.sensitive)
+    return TableMoments(with_types(total.result(), is_text), columns, preparation.notes)
 
 
 def read_features(
@@ -189,95 +209,64 @@ def read_features(
     if missing:
         raise ValueError(unknown(source, missing, "which the model needs"))
     kept = find(source, options.keep or [], "--keep")
-    table = source.read(columns.numbers, list(dict.fromkeys([*columns.categories, *kept])))
-    refuse_text(table, source)
-    X = features_of(table, columns)
-    rows, notes = _complete(X, table, replace(columns, sensitive=()), options, None)
-    handed = {name: table.texts[name].listed(rows) for name in kept}
-    return X if rows is None else X[rows], handed, [*source.notes, *notes]
+    features = replace(columns, sensitive=(), weight=None)
+    preparation = Preparation(source, features, options.missing)
+    rows = _all_rows(preparation, list(dict.fromkeys([*preparation.texts, *kept])))
+    handed = {name: _as_they_are(rows.texts[name], source) for name in kept}
+    return rows.X, handed, [*source.notes, *preparation.losses]
 
 
-def refuse_text(table: Table, source: Source) -> None:
-    """Refuse columns that should be numbers and are not, naming the ways out."""
-    problems = table.problems
-    if not problems.counts:
-        return
-    listed = [f"{name!r} ({problems.examples[name]})" for name in problems.counts]
-    names = " ".join(str(name) for name in list(problems.counts)[:3])
-    raise ValueError(
-        f"{str(source.path)!r} has text where numbers are needed, in "
-        f"{plural(len(listed), 'column')}: {'; '.join(listed[:6])}"
-        f"{' ...' if len(listed) > 6 else ''}. Leave it out (--drop {names}), turn it into columns "
-        f"of zeros and ones (--one-hot {names}), or name the columns to use (--features)."
-    )
-
-
-def features_of(table: Table, columns: Columns) -> FloatArray:
-    """Put the features side by side, in the order of the columns."""
-    numbers = table.numbers[:, : len(columns.numbers)]
-    if columns.categories:
-        place = {name: j for j, name in enumerate(columns.numbers)}
-        parts = [
-            indicators(name, table.texts[name], columns.categories[name])
-            if name in columns.categories
-            else numbers[:, [place[name]]]
-            for name in columns.features
-        ]
-        numbers = np.hstack(parts)
-    infinite = np.isinf(numbers).any(axis=0)
-    if infinite.any():
-        names = [columns.names[j] for j in np.flatnonzero(infinite)[:5]]
-        raise ValueError(f"infinite values stand in the columns {names}; --drop them or mend them.")
-    return numbers
-
-
-def _complete(
-    X: FloatArray, table: Table, columns: Columns, options: Any, weight: FloatArray | None
-) -> tuple[npt.NDArray[np.bool_] | None, list[str]]:
-    """Find the rows without missing values, or refuse."""
-    absent = {columns.names[j]: np.isnan(X[:, j]) for j in range(X.shape[1])}
-    absent |= {str(name): table.texts[name].codes < 0 for name in columns.sensitive}
-    if weight is not None:
-        absent[str(columns.weight)] = np.isnan(weight)
-    counts = {name: int(mask.sum()) for name, mask in absent.items() if mask.any()}
-    if not counts:
-        return None, []
-    listed = ", ".join(f"{name!r} ({count})" for name, count in list(counts.items())[:6])
-    listed += " ..." if len(counts) > 6 else ""
-    if options.missing == "refuse":
-        raise ValueError(
-            f"missing values in {plural(len(counts), 'column')}: {listed} of {len(X)} rows. Leave "
-            "out those rows (--missing drop-rows) or those columns (--drop), or fill them in first."
+def _prepare(options: argparse.Namespace) -> Preparation:
+    """Open the table and settle which columns play which role."""
+    source = open_data(options)
+    if not options.sensitive:
+        names = ", ".join(map(repr, source.names[:12]))
+        raise UsageError(
+            "--sensitive is missing: name the column that tells groups apart. "
+            f"The columns of {options.data!r} are {names}."
         )
-    keep = ~np.logical_or.reduce([absent[name] for name in counts])
-    if not keep.any():
-        raise ValueError(f"every row has a missing value: {listed} of {len(X)} rows.")
-    left_out = len(X) - int(keep.sum())
-    return keep, [f"{left_out:,} of {len(X):,} rows left out: missing values in {listed}"]
+    columns, one_hot = choose(source, options)
+    categories = {name: parts or () for name, parts in one_hot.items()}
+    preparation = Preparation(source, replace(columns, categories=categories), options.missing)
+    unknown_parts = [name for name, parts in one_hot.items() if parts is None]
+    if unknown_parts:
+        found: dict[Any, set[str]] = {name: set() for name in unknown_parts}
+        for table in source.pieces([], unknown_parts):
+            for name, values in found.items():
+                values.update(map(str, preparation.known(table, name).values))
+        categories |= {name: tuple(sorted(values)) for name, values in found.items()}
+    return Preparation(source, replace(columns, categories=categories), options.missing)
 
 
-def _one_hot_notes(columns: Columns) -> list[str]:
-    return [
-        f"column {name!r} became {len(parts)} columns of zeros and ones"
-        for name, parts in columns.categories.items()
-    ]
+def _all_rows(preparation: Preparation, texts: list[Any]) -> Rows:
+    tables = list(preparation.source.pieces(preparation.numbers, texts))
+    found = list(preparation.rows([Table.joined(tables)] if tables else []))
+    return found[0]
 
 
-def _counter_notes(X: FloatArray, columns: Columns) -> list[str]:
-    """Point out columns that only number the rows."""
-    return [
-        f"column {name!r} just counts the rows; if it is no feature, --drop it"
-        for j, name in enumerate(columns.names)
-        if len(X) > 2 and (np.diff(X[:, j]) == 1).all()
-    ]
+def _labels(name: Any, coded: Coded, preparation: Preparation) -> npt.NDArray[Any]:
+    _check_few(name, len(coded.values))
+    if preparation.source.is_text:
+        coded = Coded(coded.codes, list(map(parser(coded.values), coded.values)))
+    labels = coded.listed()
+    return np.fromiter(labels, dtype=object, count=len(labels))
 
 
-def _labels(coded: Coded, keep: npt.NDArray[np.bool_] | None, name: Any) -> npt.NDArray[Any]:
-    if len(coded.values) > _MOST_GROUPS:
+def _check_few(name: Any, n_values: int) -> None:
+    if n_values > _MOST_GROUPS:
         raise ValueError(
-            f"the column {name!r} has {len(coded.values):,} different values, and at most "
+            f"the column {name!r} has {n_values:,} different values, and at most "
             f"{_MOST_GROUPS} groups are taken; choose another column for --sensitive, or put its "
             "values into classes first."
         )
-    labels = coded.listed(keep)
-    return np.fromiter(labels, dtype=object, count=len(labels))
+
+
+def _pair(coded: Coded) -> tuple[Any, Any]:
+    return coded.codes, np.fromiter(coded.values, dtype=object, count=len(coded.values))
+
+
+def _as_they_are(coded: Coded, source: Source) -> list[Any]:
+    """Give the values of a column; whole numbers as such if all of them are."""
+    if source.is_text and parser(coded.values) is int:
+        coded = Coded(coded.codes, list(map(int, coded.values)))
+    return coded.listed()

@@ -11,11 +11,13 @@ from fairspan.cli import OK, summary
 from fairspan.cli.console import answer, paint, sentences
 from fairspan.cli.data import (
     Data,
+    TableMoments,
     add_json_argument,
     add_table_arguments,
     is_moments,
     load_data,
     load_moments,
+    load_table_moments,
 )
 from fairspan.cli.paths import check_output
 from fairspan.estimators.robust import RobustFairPCA
@@ -82,9 +84,12 @@ def run(options: argparse.Namespace) -> int:
     for path in (options.output, options.report):
         if path is not None:
             check_output(path, [options.data])
-    data: Data | None = None
+    data: Data | TableMoments | None = None
     if is_moments(options.data):
         moments, columns = load_moments(options)
+    elif options.report is None:
+        data = load_table_moments(options)
+        moments, columns = data.moments, data.columns
     else:
         data = load_data(options)
         moments, columns = data.moments(), data.columns
@@ -95,14 +100,16 @@ def run(options: argparse.Namespace) -> int:
     if options.report is not None:
         from fairspan.cli.report import write
 
-        write(moments if data is None else data, options, options.report)
+        write(data if isinstance(data, Data) else moments, options, options.report)
     document = _document(options, model, plain, data)
     answer(options.json, _text(options, model, plain, data), document)
     return OK
 
 
-def _text(options: argparse.Namespace, model: Any, plain: Any, data: Data | None) -> str:
-    by = "" if data is None else data.by
+def _text(
+    options: argparse.Namespace, model: Any, plain: Any, data: Data | TableMoments | None
+) -> str:
+    by = "" if data is None else data.columns.by
     lines = [summary.data_line(Path(options.data).name, model.moments_, by)]
     lines += [f"  {note}" for note in ([] if data is None else data.notes)]
     lines += ["", summary.errors_table({summary.PCA: plain, "RobustFairPCA": model}), ""]
@@ -123,7 +130,7 @@ def _text(options: argparse.Namespace, model: Any, plain: Any, data: Data | None
 
 
 def _document(
-    options: argparse.Namespace, model: Any, plain: Any, data: Data | None
+    options: argparse.Namespace, model: Any, plain: Any, data: Data | TableMoments | None
 ) -> dict[str, Any]:
     return {
         "fairspan": __version__,

@@ -14,11 +14,13 @@ from fairspan._atomic import replacing
 from fairspan.cli import OK, UsageError, console, summary
 from fairspan.cli.data import (
     Data,
+    TableMoments,
     add_json_argument,
     add_table_arguments,
     is_moments,
     load_data,
     load_moments,
+    load_table_moments,
 )
 from fairspan.cli.paths import check_output
 from fairspan.frontier import Frontier, fairness_frontier
@@ -76,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     document = _document(options, frontier, data)
     for path in outputs:
         _write(path, frontier, document)
-    by = "" if data is None else data.by
+    by = "" if data is None else data.columns.by
     lines = [f"{summary.data_line(Path(options.data).name, moments, by)}, k = {options.components}"]
     lines += [f"  {note}" for note in ([] if data is None else data.notes)]
     lines += [
@@ -92,21 +94,26 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def _load(options: argparse.Namespace) -> tuple[Data | None, GroupMoments]:
+def _load(options: argparse.Namespace) -> tuple[Data | TableMoments | None, GroupMoments]:
     if not is_moments(options.data):
-        data = load_data(options)
-        if options.bootstrap and data.weight is not None:
+        if not options.bootstrap:
+            table = load_table_moments(options)
+            return table, table.moments
+        if options.weight is not None:
             raise UsageError("--bootstrap resamples rows that count once; leave out --weight.")
+        data = load_data(options)
         return data, data.moments()
     if options.bootstrap:
         raise UsageError("--bootstrap needs the rows of a table; moments do not hold them.")
     return None, load_moments(options)[0]
 
 
-def _frontier(options: argparse.Namespace, data: Data | None, moments: GroupMoments) -> Frontier:
+def _frontier(
+    options: argparse.Namespace, data: Data | TableMoments | None, moments: GroupMoments
+) -> Frontier:
     rows: Any = moments
     groups = None
-    if data is not None and options.bootstrap:
+    if isinstance(data, Data):
         rows, groups = data.X, data.groups
     return fairness_frontier(
         rows,
@@ -135,7 +142,9 @@ def points(frontier: Frontier) -> list[dict[str, float]]:
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def _document(options: argparse.Namespace, frontier: Frontier, data: Data | None) -> dict[str, Any]:
+def _document(
+    options: argparse.Namespace, frontier: Frontier, data: Data | TableMoments | None
+) -> dict[str, Any]:
     return {
         "data": options.data,
         "n_components": frontier.n_components,

@@ -72,7 +72,7 @@ def write(source: Data | GroupMoments, options: Any, path: str) -> Report:
         rows = {
             "sensitive_features": source.groups,
             "sample_weight": source.weight,
-            "feature_names": source.names,
+            "feature_names": source.columns.feature_names,
         }
     report = build(
         source.X if isinstance(source, Data) else source,

@@ -2,35 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from fairspan._types import FloatArray
+from fairspan._types import BoolArray, FloatArray
+from fairspan.sources.readers import batch_rows, read_tables, types_of
+from fairspan.sources.values import MISSING_WORDS, as_numbers, decoded, is_missing, is_number_type
 
 Name = str | int
 """Columns of tables have names; those of arrays have numbers."""
 
 TEXT = (".csv", ".tsv", ".txt", ".gz")
-ARROW = (".parquet", ".pq", ".feather", ".arrow")
+ARROW = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
 
 
 @dataclass(frozen=True)
 class Coded:
     """A column of few values: row i has ``values[codes[i]]``, or none where the code is -1."""
 
-    codes: npt.NDArray[np.int32]
+    codes: npt.NDArray[np.integer[Any]]
     values: list[Any]
 
-    def listed(self, rows: npt.NDArray[np.bool_] | None = None) -> list[Any]:
-        """Give the value of each row, or of each row asked for; None where there is none."""
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Put pieces of a column one after the other."""
+        lookup: dict[Any, int] = {}
+        codes = []
+        for part in parts:
+            places = [lookup.setdefault(value, len(lookup)) for value in part.values]
+            codes.append(np.array([*places, -1], dtype=np.int32)[part.codes])
+        return cls(np.concatenate(codes), list(lookup))
+
+    def listed(self) -> list[Any]:
+        """Give the value of each row; None where there is none."""
         values = [*self.values, None]
-        return [values[code] for code in (self.codes if rows is None else self.codes[rows])]
+        return [values[code] for code in self.codes]
+
+    def taken(self, rows: BoolArray) -> Self:
+        """Give some of the rows."""
+        return type(self)(self.codes[rows], self.values)
+
+    def without_words(self) -> Self:
+        """Take words such as NA for what they mean: no value."""
+        known = [value for value in self.values if value not in MISSING_WORDS]
+        if len(known) == len(self.values):
+            return self
+        place = {value: i for i, value in enumerate(known)}
+        places = [place.get(value, -1) for value in self.values]
+        return type(self)(np.array([*places, -1], dtype=np.int32)[self.codes], known)
 
 
 @dataclass
@@ -46,18 +72,36 @@ class NotNumbers:
         self.counts[name] = self.counts.get(name, 0) + count
         self.examples.setdefault(name, f"{cell[:30]!r}{where}")
 
+    def merge(self, other: NotNumbers) -> None:
+        """Add what was found in further rows."""
+        for name, count in other.counts.items():
+            self.counts[name] = self.counts.get(name, 0) + count
+            self.examples.setdefault(name, other.examples[name])
+
 
 @dataclass(frozen=True)
 class Table:
-    """Columns that were read; missing numbers are NaN."""
+    """Some rows of the columns that were read; missing numbers are NaN."""
 
     numbers: FloatArray
     texts: dict[Any, Coded]
     problems: NotNumbers
 
+    @classmethod
+    def joined(cls, tables: Iterable[Table]) -> Table:
+        """Put tables one below the other."""
+        parts = list(tables)
+        problems = NotNumbers()
+        for part in parts:
+            problems.merge(part.problems)
+        numbers = np.concatenate([part.numbers for part in parts])
+        names = parts[0].texts
+        texts = {name: Coded.joined([part.texts[name] for part in parts]) for name in names}
+        return cls(numbers, texts, problems)
+
 
 class Source(Protocol):
-    """A file whose columns are known and can be read."""
+    """A file whose columns are known and can be read, some rows at a time."""
 
     @property
     def path(self) -> Path:
@@ -71,8 +115,12 @@ class Source(Protocol):
     def notes(self) -> tuple[str, ...]:
         """What was assumed."""
 
-    def read(self, numbers: Sequence[Any], texts: Sequence[Any]) -> Table:
-        """Read columns as numbers and columns as text."""
+    @property
+    def is_text(self) -> bool:
+        """Whether the file does not say what is a number, and what is missing."""
+
+    def pieces(self, numbers: Sequence[Any], texts: Sequence[Any]) -> Iterator[Table]:
+        """Read columns as numbers and columns as text; no table is without rows."""
 
 
 def open_table(path: str, *, separator: str | None = None, encoding: str = "utf-8") -> Source:
@@ -112,6 +160,7 @@ class ArrayTable:
     path: Path
     array: npt.NDArray[Any]
     notes: tuple[str, ...] = ()
+    is_text: bool = False
 
     @classmethod
     def open(cls, path: Path) -> ArrayTable:
@@ -135,12 +184,13 @@ class ArrayTable:
         """Numbers of the columns."""
         return tuple(range(self.array.shape[1]))
 
-    def read(self, numbers: Sequence[Any], texts: Sequence[Any]) -> Table:
+    def pieces(self, numbers: Sequence[Any], texts: Sequence[Any]) -> Iterator[Table]:
         """Read columns as numbers and columns as labels."""
-        if not len(self.array):
-            raise ValueError(f"{str(self.path)!r} has no rows.")
-        matrix = np.asarray(self.array[:, list(numbers)], dtype=np.float64)
-        return Table(matrix, {j: _code(self.array[:, j]) for j in texts}, NotNumbers())
+        rows = batch_rows(self.array.shape[1])
+        for start in range(0, len(self.array), rows):
+            block = self.array[start : start + rows]
+            matrix = np.asarray(block[:, list(numbers)], dtype=np.float64)
+            yield Table(matrix, {j: _code(block[:, j]) for j in texts}, NotNumbers())
 
 
 @dataclass(frozen=True)
@@ -148,40 +198,38 @@ class ArrowTable:
     """A parquet or feather file, by pyarrow."""
 
     path: Path
-    table: Any
+    types: dict[str, Any]
     notes: tuple[str, ...] = ()
+    is_text: bool = False
 
     @classmethod
     def open(cls, path: Path) -> ArrowTable:
-        """Open the file; columns are read when they are asked for."""
-        try:
-            from pyarrow import dataset
-        except ImportError as error:
+        """Read the names and types of the columns."""
+        if find_spec("pyarrow") is None:
             raise ImportError(
                 f'reading {path.name!r} needs pyarrow: pip install "fairspan[files]".'
-            ) from error
+            )
         form = "parquet" if path.suffix.lower() in (".parquet", ".pq") else "feather"
         with open(path, "rb"):
             pass
         with _naming(path, form):
-            return cls(path, dataset.dataset(path, format=form))
+            return cls(path, types_of(str(path)))
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
-        return tuple(self.table.schema.names)
+        return tuple(self.types)
 
-    def read(self, numbers: Sequence[Any], texts: Sequence[Any]) -> Table:
+    def pieces(self, numbers: Sequence[Any], texts: Sequence[Any]) -> Iterator[Table]:
         """Read columns as numbers and columns as labels."""
+        names = list(dict.fromkeys([*numbers, *texts]))
         with _naming(self.path, "a whole table"):
-            columns = self.table.to_table(columns=list(dict.fromkeys([*numbers, *texts])))
-        if not len(columns):
-            raise ValueError(f"{str(self.path)!r} has no rows.")
-        problems = NotNumbers()
-        matrix = np.full((len(columns), len(numbers)), np.nan)
-        for j, name in enumerate(numbers):
-            matrix[:, j] = _arrow_numbers(columns[name], name, problems)
-        return Table(matrix, {name: _arrow_code(columns[name]) for name in texts}, problems)
+            for rows in read_tables(str(self.path), names, self.types, batch_rows(len(names))):
+                problems = NotNumbers()
+                matrix = np.empty((len(rows), len(numbers)))
+                for j, name in enumerate(numbers):
+                    matrix[:, j] = _arrow_numbers(rows[name], name, problems)
+                yield Table(matrix, {name: _arrow_code(rows[name]) for name in texts}, problems)
 
 
 @contextmanager
@@ -195,21 +243,17 @@ def _naming(path: Path, form: str) -> Iterator[None]:
 
 
 def _arrow_numbers(column: Any, name: str, problems: NotNumbers) -> Any:
-    from pyarrow import float64, types
-
-    kind = column.type
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        return column.cast(float64(), safe=False).to_numpy()
-    if types.is_boolean(kind):
-        return column.cast("uint8").cast(float64()).to_numpy()
-    first = next((str(value) for value in column.to_pylist() if value is not None), "nothing")
-    problems.add(name, first, count=len(column) - column.null_count)
-    return np.full(len(column), np.nan)
+    if is_number_type(column.type):
+        return as_numbers(column)
+    first = column.drop_null()[:1].to_pylist() or ["nothing"]
+    problems.add(name, str(first[0]), count=len(column) - column.null_count)
+    return np.nan
 
 
 def _arrow_code(column: Any) -> Coded:
-    coded = column.combine_chunks().dictionary_encode()
+    coded = decoded(column).combine_chunks().dictionary_encode()
     codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    codes[is_missing(column)] = -1
     return Coded(codes, coded.dictionary.to_pylist())
 
 

@@ -18,6 +18,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from fairspan._atomic import replacing
 from fairspan._types import FloatArray
 from fairspan._validation import check_choice
 from fairspan.datasets.dataset import Dataset
@@ -29,7 +30,6 @@ from fairspan.datasets.files import (
     download,
     explained,
     replaceable,
-    written_beside,
 )
 from fairspan.datasets.registry import info
 
@@ -173,7 +173,8 @@ def read_packed(file: IO[bytes], what: str, faces: FaceSet) -> Arrays:
 
 def write_packed(target: Path, arrays: Arrays) -> None:
     """Write the packed file."""
-    with written_beside(target) as place, open(place, "xb") as file:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(target) as place, open(place, "xb") as file:
         np.savez_compressed(file, **arrays)
 
 

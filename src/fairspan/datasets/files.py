@@ -10,13 +10,13 @@ import hashlib
 import io
 import logging
 import os
-import secrets
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from fairspan._atomic import replacing
 from fairspan.datasets.entry import DatasetInfo
 
 ENVIRONMENT = "FAIRSPAN_DATA"
@@ -71,7 +71,8 @@ def local_bytes(entry: DatasetInfo, folder: Path, mirror: str | None = None) -> 
         download(url, stream)
         data = stream.getvalue()
         check_digest(url, data, entry.sha256)
-        with written_beside(target) as place:
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing(target) as place:
             place.write_bytes(data)
     return data
 
@@ -99,19 +100,6 @@ def download(url: str, stream: IO[bytes]) -> None:
     # Read as a whole: a streamed answer is left open when the server reports an error.
     fetch = pooch.HTTPDownloader(timeout=_TIMEOUT, stream=False, chunk_size=_CHUNK)
     fetch(url, stream, None)
-
-
-@contextmanager
-def written_beside(target: Path) -> Iterator[Path]:
-    """Give a place to write to; what was written becomes the target if nothing fails."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        yield temporary
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairspan._validation import check_choice, check_integer
-from fairspan.cli import BAD_USAGE, FAILED, INTERRUPTED, OK
+from fairspan.cli import FAILED, INTERRUPTED, OK, UsageError
 from fairspan.experiments.outputs import Request
 from fairspan.experiments.runner import Task, pending, run_tasks
 from fairspan.experiments.settings import CHOICES, Settings
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         requests = list(_fitting(chosen, request))
         check_writable(options.output)
     except (ValueError, TypeError) as error:
-        return _refuse(error, BAD_USAGE)
+        raise UsageError(str(error)) from error
     try:
         _check_tools(chosen)
         tasks = {name: TARGETS[name].tasks(asked) for name, asked in requests}
@@ -78,11 +78,9 @@ def run(options: argparse.Namespace) -> int:
             for path in TARGETS[name].write(rows, asked):
                 print(path)
     except KeyboardInterrupt:
-        return _refuse("interrupted; the same command continues", INTERRUPTED)
+        return _stopped("interrupted; the same command continues", INTERRUPTED)
     except BrokenProcessPool:
-        return _refuse("a worker was killed; the same command continues", FAILED)
-    except (ValueError, OSError, ImportError, RuntimeError) as error:
-        return _refuse(error, FAILED)
+        return _stopped("a worker was killed; the same command continues", FAILED)
     return OK
 
 
@@ -152,6 +150,6 @@ def _needed(tasks: dict[str, list[Task]], output: Path) -> list[str]:
     return list(names)
 
 
-def _refuse(error: object, code: int) -> int:
-    print(f"fairspan reproduce: {error}", file=sys.stderr)
+def _stopped(text: str, code: int) -> int:
+    print(text, file=sys.stderr)
     return code

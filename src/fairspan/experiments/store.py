@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import time
 from pathlib import Path
 from typing import Any
+
+from fairspan._atomic import PARTIAL, replacing
 
 Row = dict[str, Any]
 
 _DIGITS = 12
 """Significant digits that are kept; beyond them rounding of linear algebra shows."""
-_PARTIAL = ".partial-"
 _STALE = 60.0
 """Seconds after which an unfinished file belongs to no living run: writing takes milliseconds."""
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file beside its place and move it there, so that no half file is ever seen.
+    """Write a file whole or not at all.
 
     Parameters
     ----------
@@ -29,13 +28,8 @@ def write_atomically(path: Path, content: bytes) -> None:
         What it shall hold.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{_PARTIAL}{secrets.token_hex(8)}")
-    try:
-        partial.write_bytes(content)
-        os.replace(partial, path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def write_rows(path: Path, rows: list[Row]) -> None:
@@ -82,7 +76,7 @@ def clean(folder: Path) -> None:
     folder : Path
         The output folder.
     """
-    for partial in folder.rglob(f"{_PARTIAL}*"):
+    for partial in folder.rglob(f".*{PARTIAL}*"):
         try:
             if time.time() - partial.stat().st_mtime > _STALE:
                 partial.unlink()
@@ -100,10 +94,8 @@ def check_writable(folder: Path) -> None:
         The output folder.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f"{_PARTIAL}{secrets.token_hex(8)}"
-        probe.write_bytes(b"")
-        probe.unlink()
+        write_atomically(folder / ".writable", b"")
+        (folder / ".writable").unlink(missing_ok=True)
     except OSError as error:
         raise ValueError(
             f"output={str(folder)!r} cannot be written to ({error.strerror}); name a folder with "

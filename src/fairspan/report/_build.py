@@ -216,8 +216,10 @@ def _intervals(
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for name in ("fairspan", "numpy", "scipy", "scikit-learn", "bokeh"):
+    from fairspan import __version__
+
+    found = {"python": platform.python_version(), "fairspan": __version__}
+    for name in ("numpy", "scipy", "scikit-learn", "bokeh"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:

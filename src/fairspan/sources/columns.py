@@ -18,6 +18,7 @@ from fairspan._types import FloatArray
 from fairspan._validation import check_choice, check_integer
 from fairspan.sources.labels import groups_of
 from fairspan.sources.partial import Partial, partial_moments
+from fairspan.sources.readers import batch_rows
 from fairspan.sources.values import (
     ColumnError,
     as_numbers,
@@ -30,7 +31,6 @@ from fairspan.sources.values import (
 )
 
 RULES = ("raise", "drop_rows")
-_BATCH_BYTES = 2**24
 
 
 class TableOptions(TypedDict, total=False):
@@ -175,11 +175,7 @@ class Columns:
     @property
     def rows_at_once(self) -> int:
         """Rows of a batch."""
-        if self.batch_rows is not None:
-            return self.batch_rows
-        d = max(len(self.feature_names), 1)
-        # Adding costs as much as a few rows for each feature, whatever the size of the batch.
-        return max(_BATCH_BYTES // (8 * d), 2 * d)
+        return self.batch_rows or batch_rows(len(self.feature_names))
 
     def with_categories(self, found: Mapping[str, Iterable[str]]) -> Self:
         """Settle the categories that were not known."""
@@ -227,7 +223,9 @@ class Columns:
         n_rows = len(next(iter(kept.values())))
         X = self._matrix(kept, buffer[:n_rows])
         groups = groups_of({name: kept[name] for name in self.sensitive}, n_rows)
-        weight = None if self.weight is None else _weights(self.weight, kept[self.weight])
+        weight = None
+        if self.weight is not None:
+            weight = check_weights(self.weight, as_numbers(kept[self.weight]))
         names = self.feature_names if self.is_named else None
         try:
             part = partial_moments(X, groups, weight, names)
@@ -316,8 +314,8 @@ def _check_known(argument: str, names: Iterable[str], types: Mapping[str, Any]) 
         )
 
 
-def _weights(name: str, column: Any) -> FloatArray:
-    weight = as_numbers(column)
+def check_weights(name: Any, weight: FloatArray) -> FloatArray:
+    """Check the weights of some rows, which may all be zero there."""
     if len(weight) and not (np.isfinite(weight).all() and weight.min() >= 0):
         raise ValueError(
             f"weight={name!r} has negative or infinite values; weights count rows and must be "

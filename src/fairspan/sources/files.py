@@ -61,7 +61,7 @@ def moments_from_files(
     ``.npy`` file of labels or weights stands for a column beside a single table.
 
     Labels of csv files and of folders have the type that all of them share: whole numbers, numbers,
-    truth values (true, false) or text. Blanks and NA count as missing.
+    truth values (true, false) or text, such as "007". Blanks and NA count as missing.
     """
     if find_spec("pyarrow") is None:
         raise missing_extra("files", "pyarrow")

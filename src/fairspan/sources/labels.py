@@ -16,8 +16,9 @@ from fairspan.moments import GroupMoments
 _MANY = 2**20
 """So many combinations of labels are counted in a table; more are sorted."""
 
-_WHOLE = re.compile(r"[+-]?\d{1,18}")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# What begins with a zero is a name, such as a postal code.
+_WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
+_NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
 
@@ -36,9 +37,26 @@ def groups_of(columns: dict[str, Any], n_rows: int) -> Groups:
     Groups
         As :func:`fairspan.groups.encode_groups` gives for a frame of these columns.
     """
-    if not columns:
+    return intersected({name: _coded(column) for name, column in columns.items()}, n_rows)
+
+
+def intersected(coded: dict[Any, tuple[Any, Any]], n_rows: int) -> Groups:
+    """Assign rows to groups by columns that are coded already.
+
+    Parameters
+    ----------
+    coded : dict
+        For each sensitive column the codes of the rows and the array of values they stand for.
+    n_rows : int
+        Number of rows.
+
+    Returns
+    -------
+    Groups
+        As :func:`fairspan.groups.encode_groups` gives for a frame of these columns.
+    """
+    if not coded:
         return Groups.single(n_rows)
-    coded = {name: _coded(column) for name, column in columns.items()}
     combined = np.zeros(n_rows, dtype=np.int64)
     for codes, values in coded.values():
         combined = combined * len(values) + codes
@@ -51,12 +69,12 @@ def groups_of(columns: dict[str, Any], n_rows: int) -> Groups:
     else:
         present, inverse = np.unique(combined, return_inverse=True)
     # Only the combinations that occur are encoded, by the rules for frames in memory.
-    table: dict[str, Any] = {}
+    table: dict[Any, Any] = {}
     rest = present
     for name, (_, values) in reversed(coded.items()):
         rest, place = np.divmod(rest, len(values))
         table[name] = values[place]
-    groups = encode_groups({name: table[name] for name in columns})
+    groups = encode_groups({name: table[name] for name in coded})
     return Groups(groups.codes[inverse], groups.labels)
 
 
@@ -93,7 +111,7 @@ def with_types(moments: GroupMoments, is_text: Sequence[bool]) -> GroupMoments:
     Returns
     -------
     GroupMoments
-        Moments by typed labels; "1" and "01" become one group.
+        Moments by typed labels; "1.0" and "1.00" become one group.
     """
     if not any(is_text):
         return moments
@@ -102,7 +120,7 @@ def with_types(moments: GroupMoments, is_text: Sequence[bool]) -> GroupMoments:
     columns: list[Sequence[Label]] = []
     for position, text in enumerate(is_text):
         values = [row[position] for row in rows]
-        columns.append(list(map(_parser(values), values)) if text else values)
+        columns.append(list(map(parser(values), values)) if text else values)
     labels = [tuple(row) if several else row[0] for row in zip(*columns, strict=True)]
     found = sort_labels(dict.fromkeys(labels))
     places = [[a for a, label in enumerate(labels) if label == one] for one in found]
@@ -112,7 +130,19 @@ def with_types(moments: GroupMoments, is_text: Sequence[bool]) -> GroupMoments:
     return replace(sum(parts[1:], parts[0]), dropped_rows=moments.dropped_rows)
 
 
-def _parser(values: Sequence[str]) -> Callable[[str], Label]:
+def parser(values: Sequence[str]) -> Callable[[str], Label]:
+    """Give the function that makes labels of texts: the strictest type that all of them have.
+
+    Parameters
+    ----------
+    values : sequence of str
+        All the labels of a column.
+
+    Returns
+    -------
+    callable
+        int, float, the meaning of true and false, or str. Texts like "007" stay text.
+    """
     if all(_WHOLE.fullmatch(value) for value in values):
         return int
     if all(_NUMBER.fullmatch(value) for value in values):

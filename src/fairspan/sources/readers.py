@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fairspan.sources.values import MISSING_WORDS
+
 Types = Mapping[str, Any]
 Reader = Callable[[str, Sequence[str], Types, int], Iterator[Any]]
 
@@ -27,6 +29,7 @@ SUFFIXES = {
 }
 _BUFFER = 2**16
 _CSV_BLOCK = 2**22
+_BATCH_BYTES = 2**24
 
 
 def kind_of(path: str | os.PathLike[str]) -> str | None:
@@ -45,6 +48,13 @@ def types_of(path: str) -> dict[str, Any]:
     if twice:
         raise ValueError(f"several columns have the same name: {twice[:5]}")
     return dict(zip(names, schema.types, strict=True))
+
+
+def batch_rows(n_features: int) -> int:
+    """Choose how many rows are held at once."""
+    d = max(n_features, 1)
+    # Adding costs as much as a few rows for each feature, whatever the size of the batch.
+    return max(_BATCH_BYTES // (8 * d), 2 * d)
 
 
 def read_tables(path: str, names: Sequence[str], types: Types, rows: int) -> Iterator[Any]:
@@ -166,6 +176,7 @@ def _open_csv(path: str, names: Sequence[str] | None, types: Types) -> Any:
         convert_options=csv.ConvertOptions(
             include_columns=None if names is None else list(names),
             column_types=dict(types),
+            null_values=list(MISSING_WORDS),
             # Blanks are missing values in columns of text, too.
             strings_can_be_null=True,
         ),

@@ -13,6 +13,12 @@ from fairspan._types import FloatArray
 
 _SHOWN = 10
 
+MISSING_WORDS = (
+    *("", "NA", "N/A", "n/a", "#NA", "#N/A", "#N/A N/A", "NULL", "null"),
+    *("NaN", "nan", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+)
+"""What stands for a missing value in files of text, in any column."""
+
 
 class ColumnError(ValueError):
     """Columns of features hold text, or columns in use miss values; names all of them."""
