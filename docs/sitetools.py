@@ -5,7 +5,15 @@ from __future__ import annotations
 import importlib
 import inspect
 
-_ORDER = ["credit.py", "intersections.py", "certify_your_own.py", "faces.py"]
+_ORDER = [
+    "credit.py",
+    "intersections.py",
+    "downstream.py",
+    "streaming.py",
+    "many_sites.py",
+    "certify_your_own.py",
+    "faces.py",
+]
 
 
 def story(filename: str) -> tuple[int, str]:

@@ -14,6 +14,8 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from fairspan._validation import check_choice, check_weights
 from fairspan.groups import encode_groups, groups_in_gap
 
+__all__ = ["GroupErrorScorer", "error_gap", "total_error", "total_plus_gap"]
+
 _MEASURES = ("total", "gap", "total_plus_gap")
 
 
@@ -141,5 +143,8 @@ def _row_errors(estimator: Any, X: Any) -> Any:
 
 
 total_error = GroupErrorScorer("total")
+"""Minus the mean error of all rows."""
 error_gap = GroupErrorScorer("gap")
+"""Minus the gap: largest minus smallest error of the groups."""
 total_plus_gap = GroupErrorScorer("total_plus_gap")
+"""Minus the sum of both, the paper's measure."""
