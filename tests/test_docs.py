@@ -193,7 +193,7 @@ def test_every_public_name_is_in_the_reference():
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     listed = re.findall(r"^ {3}(\w[\w.]*)$", text, flags=re.M)
     # Plain values have no page of their own: they are described where they stand.
-    listed += re.findall(r"^\.\. autodata:: fairspan\.([\w.]+)$", text, flags=re.M)
+    listed += re.findall(r"^\.\. (?:auto|py:)data:: fairspan\.([\w.]+)$", text, flags=re.M)
     assert sorted(listed) == sorted(public_names())
 
 
