@@ -1,4 +1,4 @@
-"""What the site's build needs: the order of the examples, members of classes, links that resolve."""
+"""What the site's build needs: the order of examples, members of classes, links that resolve."""
 
 from __future__ import annotations
 
@@ -82,7 +82,9 @@ def broken_links(site: Path) -> list[str]:
     """Name links to files or anchors of the site that are not there; others are not followed."""
     page = cache(Page)
     found = []
-    for source in sorted(site.rglob("*.html")):
+    # The theme's own files under _static are templates, not pages.
+    pages = [path for path in site.rglob("*.html") if "_static" not in path.parts]
+    for source in sorted(pages):
         for link in sorted(page(source).links):
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
