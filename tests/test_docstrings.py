@@ -32,8 +32,12 @@ def public_objects() -> list[str]:
     for name in fairspan.__all__:
         public = getattr(fairspan, name)
         if inspect.ismodule(public):
-            members = (member for member in public.__all__ if callable(getattr(public, member)))
-            names += [f"fairspan.{name}.{member}" for member in members]
+            # Values, such as ready-made scorers, share the docstring of their class.
+            names += [
+                f"fairspan.{name}.{member}"
+                for member in public.__all__
+                if inspect.isclass(value := getattr(public, member)) or inspect.isroutine(value)
+            ]
             continue
         names.append(f"fairspan.{name}")
         if not inspect.isclass(public):
