@@ -79,9 +79,9 @@ for (name, errors), colour in zip(history.items(), ("#d55e00", "#0072b2"), stric
         axes.plot(range(1, 11), values, line, color=colour, label=f"{name}, {label}")
 axes.set(xlabel="files read", ylabel="mean squared error")
 axes.spines[["top", "right"]].set_visible(False)
-axes.legend(frameon=False)
+axes.legend(frameon=False, loc="upper right", bbox_to_anchor=(1, 0.88), ncols=2)
 folder.cleanup()
 
 # %%
-# As the rural share grows from file to file, PCA turns towards rural rows by itself. The fair
-# projection serves both alike from the start.
+# PCA follows the majority, however many files are read. The fair projection serves both alike from
+# the first file on.
