@@ -9,7 +9,7 @@ from pathlib import Path
 import fairspan
 
 sys.path.insert(0, str(Path(__file__).parent))
-from sitetools import own_members
+from sitetools import check_links, own_members
 
 project = "fairspan"
 author = "The fairspan developers"
@@ -43,7 +43,7 @@ autosummary_generate = True
 autosummary_context = {"own_members": own_members}
 autodoc_typehints = "none"
 # Other projects' pages are not at hand offline; what is not listed here must resolve.
-nitpick_ignore = [("py:obj", "sklearn.decomposition.PCA")]
+nitpick_ignore = [(kind, "sklearn.decomposition.PCA") for kind in ("py:obj", "py:class")]
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
@@ -90,3 +90,8 @@ sphinx_gallery_conf = {
     "within_subsection_order": "sitetools.story",
     "notebook_images": False,
 }
+
+
+def setup(app):
+    """Check the links of the finished site."""
+    app.connect("build-finished", check_links)

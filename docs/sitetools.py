@@ -1,11 +1,24 @@
-"""What the site's configuration needs to compute: the order of the examples, members of classes."""
+"""What the site's build needs: the order of examples, members of classes, links that resolve."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
-_ORDER = ["credit.py", "intersections.py", "certify_your_own.py", "faces.py"]
+_ORDER = [
+    "credit.py",
+    "intersections.py",
+    "downstream.py",
+    "streaming.py",
+    "many_sites.py",
+    "certify_your_own.py",
+    "faces.py",
+]
 
 
 def story(filename: str) -> tuple[int, str]:
@@ -37,3 +50,49 @@ def _is_module(name: str) -> bool:
     except ModuleNotFoundError:
         return False
     return True
+
+
+class Page(HTMLParser):
+    """The links and the anchors of a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: set[str] = set()
+        self.anchors: set[str] = set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        """Note what an element links to, and its own names."""
+        for name, value in attributes:
+            if name in ("href", "src"):
+                self.links.add(value or "")
+            elif name in ("id", "name"):
+                self.anchors.add(value or "")
+
+
+def check_links(app: Any, error: Exception | None) -> None:
+    """Raise if a link inside the finished site leads nowhere."""
+    if error is None and app.builder.format == "html":
+        broken = broken_links(Path(app.outdir))
+        if broken:
+            raise RuntimeError("Links that lead nowhere:\n" + "\n".join(broken))
+
+
+def broken_links(site: Path) -> list[str]:
+    """Name links to files or anchors of the site that are not there; others are not followed."""
+    page = cache(Page)
+    found = []
+    # The theme's own files under _static are templates, not pages.
+    pages = [path for path in site.rglob("*.html") if "_static" not in path.parts]
+    for source in sorted(pages):
+        for link in sorted(page(source).links):
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = source.parent / unquote(parts.path) if parts.path else source
+            there = target.exists()
+            if there and parts.fragment and target.suffix == ".html":
+                there = unquote(parts.fragment) in page(target.resolve()).anchors
+            if not there:
+                found.append(f"{source.relative_to(site)}: {link}")
+    return found

@@ -15,18 +15,17 @@ numbers are about nobody.
 # ---------
 
 import os
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from fairspan import ExactlyFairPCA, RobustFairPCA, fairness_frontier
+from fairspan import ExactlyFairPCA, RobustFairPCA, datasets, fairness_frontier
 
 
-def default_credit(path):
-    """The paper's table: features, a label that is not used, and the group in the last column."""
-    table = np.genfromtxt(path, delimiter=",", skip_header=1)
-    return table[:, :-2], np.array([f"education {code:.0f}" for code in table[:, -1]])
+def default_credit():
+    """The paper's table, with words for the codes of its groups."""
+    table = datasets.load("default_credit")
+    return table.X, np.array([f"education {code}" for code in table.sensitive_features])
 
 
 def simulated_credit(rng):
@@ -39,9 +38,8 @@ def simulated_credit(rng):
     return np.vstack(rows), np.repeat(["majority", "minority"], [4000, 900])
 
 
-file = Path(os.environ.get("FAIRSPAN_DATA", "")) / "default_credit.csv"
-real = file.is_file()
-X, groups = default_credit(file) if real else simulated_credit(np.random.default_rng(7))
+real = "FAIRSPAN_DATA" in os.environ
+X, groups = default_credit() if real else simulated_credit(np.random.default_rng(7))
 labels, counts = np.unique(groups, return_counts=True)
 print("Default Credit" if real else "A simulated table", X.shape)
 print({str(label): int(count) for label, count in zip(labels, counts, strict=True)})

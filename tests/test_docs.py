@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import doctest
+import inspect
 import io
 import re
 import shlex
@@ -12,14 +14,17 @@ from typing import NamedTuple
 
 import pytest
 
+import fairspan
 from fairspan import cli
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted(path for path in (ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
 ]
+RESULTS = sorted((ROOT / "docs" / "reproduction").rglob("*.md"))
+"""Tables that ``fairspan reproduce`` wrote: pages of the site without code."""
 SHELLS = ("console", "bash", "sh", "")
 SKIP = "skip"
 """A block opts out visibly, by this word after its language; a comment before it says why."""
@@ -62,13 +67,44 @@ def run_python(block: Block, page: Path, names: dict) -> str:
     return printed.getvalue()
 
 
-def run_shell(block: Block) -> None:
-    """Run every ``fairspan ...`` of a block; other programs (make, pip) are not ours to run."""
+def run_shell(block: Block, page: Path) -> None:
+    """Run every ``fairspan ...`` of a block; other programs (make, pip) are not ours to run.
+
+    In a console block, the lines below a command are its output. A command succeeds, unless
+    ``echo $?`` after it shows another code.
+    """
     prompt = "$ " if block.language == "console" else ""
-    for line in block.text.replace("\\\n", " ").splitlines():
-        if line.startswith(f"{prompt}fairspan "):
-            words = shlex.split(line.removeprefix(prompt), comments=True)
-            assert cli.main(words[1:]) == cli.OK, line
+    lines = block.text.replace("\\\n", " ").splitlines()
+    starts = [i for i, line in enumerate(lines) if line.startswith(prompt)] if prompt else []
+    code = cli.OK
+    for i, line in enumerate(lines):
+        if not line.startswith(f"{prompt}fairspan "):
+            continue
+        words = shlex.split(line.removeprefix(prompt), comments=True)
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown):
+            code = cli.main(words[1:])
+        end = next((start for start in starts if start > i), len(lines))
+        expected = cli.OK
+        if lines[end : end + 1] == ["$ echo $?"]:
+            expected = int(lines[end + 1])
+        assert code == expected, f"{page.name}:{block.line}: {line}\n{shown.getvalue()}"
+        if prompt and (told := "\n".join(lines[i + 1 : end]).strip("\n")):
+            assert same_output(told, shown.getvalue()), f"{page.name}: {line}\n{shown.getvalue()}"
+
+
+def same_output(told: str, shown: str) -> bool:
+    """Compare up to what differs between machines: rounding errors, and what a page leaves out."""
+    told, shown = (
+        re.sub(
+            r"\d+\.\d{9,}|\b\d(\.\d+)?e-\d\d\b",
+            lambda found: f"{float(found[0]):.8g}" if float(found[0]) > 1e-7 else "0",
+            text,
+        )
+        for text in (told, shown)
+    )
+    lines = "\n".join(line.rstrip() for line in shown.splitlines())
+    return doctest.OutputChecker().check_output(told + "\n", lines + "\n", doctest.ELLIPSIS)
 
 
 @pytest.fixture
@@ -92,19 +128,23 @@ def test_code_runs_in_order_and_prints_what_the_page_says(
         if block.language == "python":
             printed = run_python(block, page, names)
         elif block.language == "text" and printed is not None:
-            assert printed.rstrip("\n") == block.text.rstrip("\n"), f"{page.name}:{block.line}"
+            told = block.text.rstrip("\n")
+            assert same_output(told, printed), f"{page.name}:{block.line}:\n{printed}"
             printed = None
         elif block.language in SHELLS:
-            run_shell(block)
+            run_shell(block, page)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_blocks_that_do_not_run_say_why(page):
+    known = {"python", "text", "markdown", "bibtex", *SHELLS}
+    odd = {b.language for b in blocks(page) if not b.language.startswith("{")} - known
+    assert odd == set()
     silent = [b.line for b in blocks(page) if SKIP in b.options and "<!--" not in b.before]
     assert silent == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES + RESULTS, ids=lambda page: page.name)
 def test_links_to_files_resolve(page):
     prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
     targets = re.findall(r"\]\(([^)\s]+)\)", prose)
@@ -142,15 +182,35 @@ def test_every_page_of_the_site_is_reachable():
         for line in block.text.splitlines()
         if line and not line.startswith(":")
     ]
-    pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"index"}
+    docs = ROOT / "docs"
+    files = [*docs.glob("*.md"), *RESULTS]
+    pages = {path.relative_to(docs).with_suffix("").as_posix() for path in files} - {"index"}
     assert pages - set(toctrees) == set()
     assert [name for name in toctrees if name not in pages] == ["auto_examples/index"]
 
 
 def test_every_public_name_is_in_the_reference():
-    import fairspan
-
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^ {3}(\w[\w.]*)$", text, flags=re.M))
-    public = set(fairspan.__all__) - {"metrics"}
-    assert public | {f"metrics.{name}" for name in fairspan.metrics.__all__} == listed
+    listed = re.findall(r"^ {3}(\w[\w.]*)$", text, flags=re.M)
+    # Plain values have no page of their own: they are described where they stand.
+    listed += re.findall(r"^\.\. (?:auto|py:)data:: fairspan\.([\w.]+)$", text, flags=re.M)
+    assert sorted(listed) == sorted(public_names())
+
+
+def public_names() -> list[str]:
+    """Names of the package, and of its public modules instead of the modules themselves."""
+    found = []
+    for name in fairspan.__all__:
+        public = getattr(fairspan, name)
+        is_module = inspect.ismodule(public)
+        found += [f"{name}.{part}" for part in public.__all__] if is_module else [name]
+    return found
+
+
+def test_every_command_and_exit_code_is_shown():
+    page = ROOT / "docs" / "command-line.md"
+    shown = "".join(block.text for block in blocks(page))
+    assert [name for name in cli.COMMANDS if f"$ fairspan {name} " not in shown] == []
+    codes = {cli.OK, cli.FAILED, cli.BAD_USAGE, cli.NOT_PROVED, cli.INTERRUPTED, cli.NO_READER}
+    table = re.findall(r"^\| (\d+) \|", page.read_text(encoding="utf-8"), flags=re.M)
+    assert set(map(int, table)) == codes

@@ -32,10 +32,12 @@ def public_objects() -> list[str]:
     for name in fairspan.__all__:
         public = getattr(fairspan, name)
         if inspect.ismodule(public):
-            for member in public.__all__:
-                value = getattr(public, member)
-                if inspect.isclass(value) or inspect.isroutine(value):
-                    names.append(f"fairspan.{name}.{member}")
+            # Values, such as ready-made scorers, share the docstring of their class.
+            names += [
+                f"fairspan.{name}.{member}"
+                for member in public.__all__
+                if inspect.isclass(value := getattr(public, member)) or inspect.isroutine(value)
+            ]
             continue
         names.append(f"fairspan.{name}")
         if not inspect.isclass(public):

@@ -143,5 +143,8 @@ def _row_errors(estimator: Any, X: Any) -> Any:
 
 
 total_error = GroupErrorScorer("total")
+"""Minus the mean error of all rows."""
 error_gap = GroupErrorScorer("gap")
+"""Minus the gap: largest minus smallest error of the groups."""
 total_plus_gap = GroupErrorScorer("total_plus_gap")
+"""Minus the sum of both, the paper's measure."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -32,12 +32,10 @@ def test_a_metric_frame_of_reconstruction_errors_is_the_metrics_of_this_package(
     assert frame.difference() == pytest.approx(ours.difference)
 
 
-def test_the_downstream_example_runs_and_closes_the_gap_of_errors(capsys):
-    spec = importlib.util.spec_from_file_location("downstream", EXAMPLE)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found = module.main()
-    assert found["RobustFairPCA"]["error gap"] < 0.5 * found["PCA"]["error gap"]
-    assert found["RobustFairPCA"]["total error"] > found["PCA"]["total error"]
-    assert "demographic parity difference" in capsys.readouterr().out
+def test_the_downstream_example_shrinks_the_gap_of_errors():
+    pytest.importorskip("matplotlib").use("Agg")
+    found = runpy.run_path(str(EXAMPLE))["found"]
+    (plain, plain_overall), (fair, fair_overall) = found["PCA"], found["RobustFairPCA"]
+    assert fair["reconstruction error"] < 0.5 * plain["reconstruction error"]
+    assert fair_overall["total error"] > plain_overall["total error"]
+    assert "selection rate" in fair
