@@ -17,6 +17,7 @@ DOWNWARDS = {
     ("estimators.lazy", "sources.dask"): "fit and transform take Dask arrays, if they are given",
     ("estimators.export", "model_file"): "save is a method, and a file knows every estimator",
     ("_archive", "__init__"): "a file names the version that wrote it",
+    ("report._build", "__init__"): "a page names the version that made it",
     ("model_file", "__init__"): "the public estimators are those that a file may hold",
     ("frontier", "plotting"): "plot is a method, and needs an extra",
 }
