@@ -62,7 +62,7 @@ class _Anchor:
         X, before = self.latest, math.inf
         for _ in range(_ITERATIONS):
             image = left + right @ X
-            new = (image[k:] - X @ image[:k]) * share
+            new: FloatArray = (image[k:] - X @ image[:k]) * share
             X, step = new, new - X
             change = float(np.vdot(step, step))
             # What is still to come is less than this step times the rate.
