@@ -11,11 +11,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from fairspan._bootstrap import bootstrap_intervals
-from fairspan._types import FloatArray, Label
+from fairspan._types import BoolArray, FloatArray, Label
 from fairspan._validation import check_components, check_flag, check_number
-from fairspan.estimators.steps import check_size, pooled_scale
+from fairspan.estimators.steps import (
+    check_size,
+    least_rows,
+    pooled_scale,
+    warn_of_small_groups,
+)
 from fairspan.frontier import Frontier, fairness_frontier
-from fairspan.groups import encode_groups
+from fairspan.groups import Groups, encode_groups
 from fairspan.moments import GroupMoments
 
 _BISECTIONS = 50
@@ -38,15 +43,19 @@ class Advice:
     pca_errors : ndarray of shape (n_groups,)
         Errors of the groups under plain PCA.
     pca_error_intervals : ndarray of shape (n_groups, 2)
-        Their intervals.
+        Their intervals; NaN for groups with too few rows.
     pca_gap : float
         Largest minus smallest of them.
     pca_gap_interval : ndarray of shape (2,)
-        Its interval.
+        The interval of the gap between the groups with enough rows; NaN if there are no two.
     level : float
         Confidence level of the intervals.
     distinguishable : bool
-        Whether the interval of the gap lies above 0.
+        Whether the interval of the gap lies above 0, by more than rounding. Groups with too few
+        rows have no say in it.
+    too_small : tuple
+        Groups with too few rows: fewer than 10, or no more than components. Resampling so few
+        rows does not show how much they vary.
     pca_total : float
         Total error of plain PCA.
     smallest_gap : float
@@ -72,6 +81,7 @@ class Advice:
     pca_gap_interval: FloatArray
     level: float
     distinguishable: bool
+    too_small: tuple[Label, ...]
     pca_total: float
     smallest_gap: float
     total_at_smallest_gap: float
@@ -90,15 +100,11 @@ class Advice:
             strict=True,
         )
         for label, count, error, (low, high) in rows:
-            lines.append(f"  {label}: {error:.4g} ({low:.4g} to {high:.4g}), {count} rows")
-        low, high = self.pca_gap_interval
-        sure = (
-            "The data tells it from sampling noise: groups fare differently."
-            if self.distinguishable
-            else "The data does not tell it from sampling noise."
-        )
+            sure = "no interval" if label in self.too_small else f"{low:.4g} to {high:.4g}"
+            noun = "row" if count == 1 else "rows"
+            lines.append(f"  {label}: {error:.4g} ({sure}), {count} {noun}")
         lines += [
-            f"Gap: {self.pca_gap:.4g} ({low:.4g} to {high:.4g} at level {self.level:g}). {sure}",
+            f"Gap: {self.pca_gap:.4g}{self._verdict()}",
             self._price("Smallest gap found", self.smallest_gap, self.total_at_smallest_gap),
             self._target(),
             f"Plain PCA itself keeps within {self.target_gap:.4g} from "
@@ -107,6 +113,26 @@ class Advice:
             "in the intervals; it says nothing about fairness of decisions made downstream.",
         ]
         return "\n".join(lines)
+
+    def _verdict(self) -> str:
+        """The interval of the gap, and what it says."""
+        if self.pca_gap == 0:
+            return ". Groups fare alike."
+        low, high = self.pca_gap_interval
+        sure = (
+            "The data tells it from sampling noise: groups fare differently."
+            if self.distinguishable
+            else "The data does not tell it from sampling noise."
+        )
+        if not self.too_small:
+            return f" ({low:.4g} to {high:.4g} at level {self.level:g}). {sure}"
+        few = ", ".join(map(str, self.too_small))
+        if np.isnan(low):
+            return f". {sure} Too few rows to tell: {few}."
+        return (
+            f". Too few rows to tell it from sampling noise: {few}. Gap between the others: "
+            f"{low:.4g} to {high:.4g} at level {self.level:g}. {sure}"
+        )
 
     def _price(self, what: str, gap: float, total: float) -> str:
         more = 100 * (total / self.pca_total - 1) if self.pca_total > 0 else 0.0
@@ -152,7 +178,8 @@ def advise(
     level : float, default=0.95
         Confidence level of the intervals.
     n_bootstrap : int, default=1000
-        Bootstrap replicates behind the intervals.
+        Bootstrap replicates behind the intervals. Groups of fewer than 10 rows, or with no more
+        rows than components, get none, and a SmallGroupWarning names them.
     random_state : int, RandomState instance, Generator or None, default=None
         Seed of the bootstrap.
 
@@ -180,18 +207,23 @@ def advise(
     check_size(moments)
     scale = pooled_scale(moments) if check_flag("standardize", standardize) else None
     scaled = moments if scale is None else moments.scaled(scale)
+    warn_of_small_groups(moments, k)
     errors, components = _pca_errors(scaled)
-    intervals = bootstrap_intervals(
+    large = moments.counts >= least_rows(k)
+    error_intervals, gap_interval = _intervals(
         components[:k],
         X,
-        sensitive_features,
+        groups,
+        large,
         mean=moments.mean,
         scale=scale,
         level=level,
         n_bootstrap=n_bootstrap,
         random_state=random_state,
     )
-    gaps = np.ptp(errors, axis=1)
+    rounding = _CLOSED * float(np.einsum("a,aii->", moments.shares, scaled.second_moments))
+    gaps = _without_rounding(np.ptp(errors, axis=1), rounding)
+    gap_interval = _without_rounding(gap_interval, rounding)
     target = 0.1 * float(gaps[k - 1])
     if target_gap is not None:
         target = check_number("target_gap", target_gap)
@@ -201,17 +233,18 @@ def advise(
         frontier = fairness_frontier(scaled, k)
     weight, at_target = _reach(frontier, moments.shares, target)
     best = int(np.argmin(frontier.gap))
-    above = np.flatnonzero(gaps > max(target, _CLOSED * float(errors[0].max())))
+    above = np.flatnonzero(gaps > target)
     return Advice(
         group_labels=moments.labels,
         group_counts=moments.counts,
         n_components=k,
         pca_errors=errors[k - 1],
-        pca_error_intervals=intervals.errors,
+        pca_error_intervals=_without_rounding(error_intervals, rounding),
         pca_gap=float(gaps[k - 1]),
-        pca_gap_interval=intervals.gap,
+        pca_gap_interval=gap_interval,
         level=level,
-        distinguishable=bool(intervals.gap[0] > 0),
+        distinguishable=bool(gap_interval[0] > 0),
+        too_small=tuple(a for a, enough in zip(moments.labels, large, strict=True) if not enough),
         pca_total=float(moments.shares @ errors[k - 1]),
         smallest_gap=float(frontier.gap[best]),
         total_at_smallest_gap=float(frontier.total_error[best]),
@@ -220,6 +253,23 @@ def advise(
         total_at_target=at_target,
         components_for_target=int(above[-1]) + 2 if len(above) else 1,
     )
+
+
+def _intervals(
+    components: FloatArray, X: FloatArray, groups: Groups, large: BoolArray, **options: Any
+) -> tuple[FloatArray, FloatArray]:
+    """Intervals of group errors and gap; NaN for groups that are not large enough to resample."""
+    errors, gap = np.full((len(large), 2), np.nan), np.full(2, np.nan)
+    if large.any():
+        rows = large[groups.codes]
+        found = bootstrap_intervals(components, X[rows], groups.codes[rows], **options)
+        errors[large] = found.errors
+        gap = found.gap if large.sum() > 1 else gap
+    return errors, gap
+
+
+def _without_rounding(values: FloatArray, rounding: float) -> FloatArray:
+    return np.where(values <= rounding, 0.0, values)
 
 
 def _pca_errors(moments: GroupMoments) -> tuple[FloatArray, FloatArray]:

@@ -128,6 +128,14 @@ def bootstrap_radii(
     ndarray of shape (n_groups,)
         The quantile of the squared Gelbrich divergences of each group.
     """
+    counts = zip(moments.labels, moments.counts.tolist(), strict=True)
+    single = [label for label, count in counts if count < 2]
+    if single:
+        raise ValueError(
+            "radius='bootstrap' resamples the rows of each group, and a single row is always the "
+            f"same; groups with one row: {single[:5]}. Give a number, a radius for each group as "
+            "{label: radius}, or merge small groups."
+        )
     place, spread = _places(moments, moments.shift, scale)
     found = []
     for replicate in replicates:

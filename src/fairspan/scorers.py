@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from fairspan._validation import check_choice, check_weights
@@ -27,7 +28,16 @@ class GroupErrorScorer:
         GridSearchCV(pipeline, grid, scoring=fairspan.scorers.total_plus_gap)
             .fit(X, sensitive_features=groups)
 
-    Without routing scikit-learn passes nothing to scorers, and this one raises.
+    Without routing scikit-learn passes nothing to scorers, and this one raises. Weights of rows
+    count where they are asked for, in the fit and in the score::
+
+        RobustFairPCA(2).set_fit_request(sample_weight=True)
+        fairspan.scorers.total_plus_gap.set_score_request(sample_weight=True)
+
+    Errors of a pipeline are measured where its last step works, in the units that the earlier steps
+    give, as ``Pipeline.score`` does: ``total_plus_gap`` equals the default score of this package's
+    estimators. Searches over earlier steps that change these units compare unlike things; to
+    search over scaling use ``RobustFairPCA(standardize=...)`` on data in common units.
 
     Parameters
     ----------
@@ -59,8 +69,8 @@ class GroupErrorScorer:
         Parameters
         ----------
         estimator : fitted estimator
-            With ``reconstruction_errors``, or ``transform`` and ``inverse_transform``. Errors of a
-            pipeline are measured in the units of its input.
+            With ``reconstruction_errors``, or ``transform`` and ``inverse_transform``; or a
+            pipeline that ends in one, whose errors are measured in the units its last step gets.
         X : array-like of shape (n_rows, n_features)
             The rows.
         y : None
@@ -131,6 +141,8 @@ class GroupErrorScorer:
 
 
 def _row_errors(estimator: Any, X: Any) -> Any:
+    if isinstance(estimator, Pipeline):
+        return _row_errors(estimator[-1], estimator[:-1].transform(X) if len(estimator) > 1 else X)
     if hasattr(estimator, "reconstruction_errors"):
         return estimator.reconstruction_errors(X)
     if not hasattr(estimator, "inverse_transform"):

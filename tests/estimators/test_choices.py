@@ -8,7 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairspan import GroupMoments, NoGroupsWarning, RobustFairPCA, gelbrich_divergence
+from fairspan import (
+    GroupMoments,
+    NoGroupsWarning,
+    RobustFairPCA,
+    SmallGroupWarning,
+    gelbrich_divergence,
+)
 from fairspan.groups import encode_groups
 from fairspan.objectives import RobustFairObjective, worst_error
 from fairspan.problem import SubspaceProblem
@@ -238,3 +244,19 @@ def test_only_a_fit_on_rows_knows_the_bootstrap_radius():
     ]:
         with pytest.raises(ValueError, match=message):
             RobustFairPCA(1, **given).fit(X, sensitive_features=groups)
+
+
+def test_resampling_a_single_row_gives_no_radius():
+    X, _ = table(2)
+    for count in (1, 2):
+        groups = ["rest"] * (len(X) - count) + ["few"] * count
+        model = RobustFairPCA(1, radius="bootstrap", random_state=0)
+        if count == 1:
+            with pytest.raises(
+                ValueError, match=r"groups with one row: \['few'\].*{label: radius}"
+            ):
+                model.fit(X, sensitive_features=groups)
+        else:
+            with pytest.warns(SmallGroupWarning, match="'few': 2"):
+                model.fit(X, sensitive_features=groups)
+            assert model.group_radii_[0] > model.group_radii_[1]

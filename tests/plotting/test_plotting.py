@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from fairspan import GroupMoments, RobustFairPCA, fairness_frontier, plotting
+from fairspan import GroupMoments, RobustFairPCA, fairness_frontier, load_model, plotting
 
 figure = pytest.importorskip("matplotlib.figure")
 
@@ -118,6 +118,12 @@ def test_a_frontier_and_its_method_draw_the_same(cancer):
 def test_bad_input_is_named(call, message, models, cancer):
     with pytest.raises(ValueError, match=message):
         call(models["PCA"], *cancer)
+
+
+def test_loadings_of_a_model_saved_without_moments_are_refused(models, tmp_path):
+    models["RobustFairPCA"].save(tmp_path / "model", moments=False)
+    with pytest.raises(ValueError, match="saved with moments=False"):
+        plotting.plot_loadings(load_model(tmp_path / "model"))
 
 
 def test_a_history_needs_a_result():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from fairspan import RobustFairPCA, advise
+from fairspan import RobustFairPCA, SmallGroupWarning, advise
 
 
 def table(stretch, n=400):
@@ -67,3 +67,40 @@ def test_three_groups_and_unreachable_targets_are_described():
         advise(X, ["a"] * len(X))
     with pytest.raises(ValueError, match="target_gap=-1"):
         advise(X, groups, target_gap=-1)
+
+
+def test_a_group_of_very_few_rows_proves_nothing():
+    X = np.random.default_rng(0).normal(size=(102, 6))
+    with pytest.warns(SmallGroupWarning, match="'b': 1"):
+        found = advise(X, ["a"] * 101 + ["b"], n_bootstrap=100, random_state=0)
+    assert not found.distinguishable
+    assert found.too_small == ("b",)
+    assert np.isnan(found.pca_gap_interval).all()
+    assert np.isnan(found.pca_error_intervals[1]).all()
+    assert "does not tell it from sampling noise. Too few rows to tell: b." in str(found)
+    assert "(no interval), 1 row\n" in str(found)
+
+
+def test_groups_with_enough_rows_are_still_told_apart_beside_a_small_one():
+    X, groups = table(2.0)
+    alone = advise(X[3:], groups[3:], standardize=False, random_state=0)
+    groups = np.where(np.arange(len(X)) < 3, "c", groups)
+    with pytest.warns(SmallGroupWarning, match="'c': 3"):
+        found = advise(X, groups, standardize=False, random_state=0)
+    assert found.distinguishable
+    assert found.pca_gap_interval == pytest.approx(alone.pca_gap_interval, rel=0.1)
+    assert "Too few rows to tell it from sampling noise: c. Gap between the others: " in str(found)
+    with pytest.warns(SmallGroupWarning):
+        small = advise(X[:16], ["a", "b"] * 8, random_state=0)
+    assert not small.distinguishable
+    assert "Too few rows to tell: a, b." in str(small)
+
+
+def test_where_nothing_is_lost_rounding_is_no_gap():
+    X, groups = table(2.0)
+    found = advise(X, groups, n_components=5, random_state=0)
+    assert not found.distinguishable
+    assert found.pca_gap == 0
+    assert found.pca_gap_interval.tolist() == [0, 0]
+    assert not found.pca_error_intervals.any()
+    assert "Gap: 0. Groups fare alike." in str(found)

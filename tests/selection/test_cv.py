@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold
 
-from fairspan import GroupMoments, NoGroupsWarning, RobustFairPCA, RobustFairPCACV
+from fairspan import GroupMoments, NoGroupsWarning, RobustFairPCA, RobustFairPCACV, load_model
 from tests.conftest import needs_paper_data, paper_table
 from tests.protocol import COMPONENTS, SEEDS, select, split
 
@@ -156,6 +156,31 @@ def test_a_function_of_the_group_errors_scores():
         errors = model.reconstruction_errors(X[test])
         expected = -max(errors[groups[test] == g].mean() for g in "ab")
         assert split_scores(worst)[fold, worst.best_index_] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("value", [float("nan"), None, -np.inf, "good"])
+def test_a_scoring_that_gives_no_number_is_named(value):
+    X, groups = made_table()
+    with pytest.raises(ValueError, match=f"scoring returned {value!r}.*a finite number"):
+        RobustFairPCACV(2, scoring=lambda _: value).fit(X, sensitive_features=groups)
+
+
+def test_rows_that_belong_together_are_kept_together_by_given_splits():
+    X, groups = made_table()
+    people = np.arange(len(X)) // 4
+    with pytest.raises(ValueError, match=r"cv=list\(GroupKFold\(...\).split\(X, groups=ids\)\)"):
+        RobustFairPCACV(cv=GroupKFold(3)).fit(X, sensitive_features=groups)
+    splits = list(GroupKFold(3).split(X, groups=people))
+    search = RobustFairPCACV(2, **GRID, cv=splits).fit(X, sensitive_features=groups)
+    expected = loop_scores(X, groups, splits, search.cv_results_["params"])
+    assert split_scores(search) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_winner_can_be_saved(tmp_path):
+    X, groups = made_table()
+    search = RobustFairPCACV(2, **GRID).fit(X, sensitive_features=groups)
+    search.best_estimator_.save(tmp_path / "model")
+    assert np.array_equal(load_model(tmp_path / "model").transform(X), search.transform(X))
 
 
 def test_ranks_and_names_are_in_the_shape_of_scikit_learn():

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -150,12 +151,47 @@ def test_pipelines_and_plain_pca_are_scored_and_others_refused(table):
     with config_context(enable_metadata_routing=True):
         pipeline = make_pipeline(StandardScaler(), RobustFairPCA(2))
         pipeline.fit(X, sensitive_features=groups)
-    for model in (pipeline, PCA(2).fit(X)):
-        errors = errors_of(model, X)
+    plain = make_pipeline(StandardScaler(), make_pipeline(PCA(2))).fit(X)
+    standardised = StandardScaler().fit_transform(X)
+    # Errors of a pipeline are those of its last step, in the units that step works in.
+    for model, last, given in [
+        (pipeline, pipeline[-1], standardised),
+        (plain, plain[-1], standardised),
+        (PCA(2).fit(X), PCA(2).fit(X), X),
+    ]:
+        errors = errors_of(last, given)
         gap = abs(errors[groups == "a"].mean() - errors[groups == "b"].mean())
         assert scorers.error_gap(model, X, sensitive_features=groups) == pytest.approx(-gap)
     with pytest.raises(TypeError, match="LogisticRegression cannot be scored"):
         scorers.error_gap(LogisticRegression(), X, sensitive_features=groups)
+
+
+def test_in_a_pipeline_the_scorer_and_the_default_score_agree(table):
+    X, groups = table
+    with config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(StandardScaler(), RobustFairPCA(2))
+        found = cross_validate(
+            pipeline,
+            X,
+            cv=FOLDS,
+            params={"sensitive_features": groups},
+            scoring={"ours": scorers.total_plus_gap, "default": check_scoring(pipeline)},
+            error_score="raise",
+        )
+    assert found["test_ours"] == pytest.approx(found["test_default"])
+
+
+def test_a_search_whose_scores_see_no_groups_is_warned_of(table):
+    X, groups = table
+    pipeline = make_pipeline(StandardScaler(), RobustFairPCA(2))
+    grid = {"robustfairpca__fairness_weight": [0.0, 1.0]}
+    with pytest.warns(NoGroupsWarning, match="score received no sensitive_features"):
+        GridSearchCV(pipeline, grid).fit(X, robustfairpca__sensitive_features=groups)
+    with pytest.warns(NoGroupsWarning, match="score received no sensitive_features"):
+        RobustFairPCACV(2).fit(X, sensitive_features=groups).score(X)
+    with config_context(enable_metadata_routing=True):
+        GridSearchCV(pipeline, grid).fit(X, sensitive_features=groups)
+    RobustFairPCA(2, fairness_weight=0).fit(X).score(X)
 
 
 @pytest.mark.parametrize("routing", [True, False])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,6 +26,7 @@ from fairspan.estimators.steps import (
     pooled_scale,
     warn_of_small_groups,
 )
+from fairspan.exceptions import NoGroupsWarning
 from fairspan.groups import ONE_GROUP, Groups, encode_groups, groups_in_gap
 from fairspan.moments import GroupMoments
 from fairspan.problem import SubspaceProblem
@@ -250,7 +252,8 @@ class BaseFairPCA(
         """Minus the total error and minus the gap between groups, on these rows.
 
         It does not depend on the fairness weight or the radius, so that searches over them compare
-        like with like. Without groups it is minus the total error.
+        like with like. Without groups it is minus the total error; a NoGroupsWarning says so where
+        the fit had groups.
 
         Parameters
         ----------
@@ -268,6 +271,15 @@ class BaseFairPCA(
         float
             The score; higher is better.
         """
+        check_is_fitted(self)
+        if sensitive_features is None and len(self.group_labels_) > 1:
+            warnings.warn(
+                "score received no sensitive_features, so it is minus the total error only and "
+                "does not see the gap. In a search or pipeline turn on metadata routing: "
+                "sklearn.set_config(enable_metadata_routing=True).",
+                NoGroupsWarning,
+                stacklevel=2,
+            )
         if is_dask(X):
             return lazy_score(self, X, sensitive_features, sample_weight)
         errors = self.reconstruction_errors(X)

@@ -61,7 +61,7 @@ class RobustFairPCA(BaseFairPCA):
         ``radius / sqrt(n_a)``. A mapping {label: radius} sets each group's own. It is in squared
         units of the data, so standardised data makes it comparable; 0 trusts the data as it is.
         "bootstrap" takes it from the data, see ``radius_level``; it needs rows, so only ``fit``
-        knows it.
+        knows it, and at least 2 of them in each group.
     radius_level : float, default=0.95
         With ``radius="bootstrap"``, how probably the moments of a resampled group stay within its
         radius: the radius is this quantile of the squared Gelbrich divergence between bootstrap

@@ -56,14 +56,18 @@ class RobustFairPCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Radii to choose from, each as in RobustFairPCA; the default is the paper's.
     cv : int, splitter or iterable, default=3
         A number of folds (KFold, shuffled if there is a ``random_state``), one of scikit-learn's
-        splitters, which gets the groups as classes, or pairs of training and validation rows.
+        splitters, which gets the groups as classes, or pairs of training and validation rows,
+        such as ``list(GroupKFold(3).split(X, groups=ids))`` for rows that belong together.
         Every part must hold rows of every group.
     scoring : {"total_plus_gap", "gap_within_budget", "total_within_budget"} or callable, \
 default="total_plus_gap"
         What the winner has on average over the validation parts: the least sum of total error and
         gap (the paper's), the least gap among candidates whose total error is within
         ``total_budget``, the least total error among those whose gap is within ``gap_budget``, or
-        the largest value of a function of :class:`fairspan.metrics.GroupValues`. The first wins
+        the largest value of a function. For each candidate and split the function gets the errors
+        of the groups as :class:`fairspan.metrics.GroupValues` and returns a finite number, higher
+        being better: ``lambda errors: -errors.overall - 2 * errors.difference``, or ``lambda
+        errors: -max(errors.by_group.values())`` for the group that fares worst. The first wins
         ties.
     total_budget, gap_budget : float, optional
         Budgets, in squared units of the data (of the standardised data, if ``standardize``).
@@ -93,7 +97,8 @@ default="total_plus_gap"
     best_index_ : int
         Its place in ``cv_results_``.
     best_estimator_ : RobustFairPCA
-        The winner, fitted to all rows; its main attributes are repeated here.
+        The winner, fitted to all rows; its main attributes are repeated here, and
+        ``best_estimator_.save(path)`` keeps it in a file.
     cv_results_ : dict of arrays
         In scikit-learn's shape: ``params``, ``param_*``, ``split*_test_score``,
         ``mean_test_score``, ``std_test_score``, ``rank_test_score``; likewise for

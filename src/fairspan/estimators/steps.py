@@ -34,9 +34,14 @@ def check_size(moments: GroupMoments) -> None:
         )
 
 
+def least_rows(n_components: Any) -> int:
+    """How many rows a group needs for its error to say something about others like them."""
+    return max(_SMALL, int(n_components) + 1) if isinstance(n_components, Integral) else _SMALL
+
+
 def warn_of_small_groups(moments: GroupMoments, n_components: Any) -> None:
     """Warn of groups among several that have very few rows, with their counts."""
-    least = max(_SMALL, int(n_components) + 1) if isinstance(n_components, Integral) else _SMALL
+    least = least_rows(n_components)
     pairs = zip(moments.labels, moments.counts.tolist(), strict=True)
     small = {label: count for label, count in pairs if count < least}
     if small and moments.n_groups > 1:

@@ -51,6 +51,11 @@ def plot_loadings(model: Any, *, component: int = 0, n_features: int = 12, ax: A
             "components, counted from 0."
         )
     check_integer("n_features", n_features, 1)
+    if not hasattr(model, "moments_"):
+        raise ValueError(
+            "The model was saved with moments=False, so PCA of the same rows is not known; save "
+            "with moments=True."
+        )
     plain = RobustFairPCA(
         len(model.components_),
         fairness_weight=0.0,

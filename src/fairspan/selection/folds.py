@@ -86,6 +86,13 @@ def make_splits(cv: Any, codes: npt.NDArray[Any], random_state: Any) -> list[Spl
         number = check_integer("cv", cv, 2)
         seeded = random_state is not None
         cv = KFold(number, shuffle=seeded, random_state=random_state if seeded else None)
+    if hasattr(cv, "get_metadata_routing") and "groups" in cv.get_metadata_routing().split.requests:
+        name = type(cv).__name__
+        raise ValueError(
+            f"cv={name}(...) needs to know which rows belong together, and sensitive_features are "
+            f"not that. Give the splits: cv=list({name}(...).split(X, groups=ids)), where ids has "
+            "one entry for each row."
+        )
     rows = np.zeros(len(codes))
     splits = [_as_rows(split, len(codes)) for split in check_cv(cv).split(rows, codes)]
     if not splits:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -67,10 +69,7 @@ class Scoring:
             The scores.
         """
         if callable(self.rule):
-            found = np.array([float(self.rule(values)) for values in errors])
-            if np.isnan(found).any():
-                raise ValueError("scoring gave NaN for a candidate; scores must be numbers.")
-            return found
+            return np.array([_as_score(self.rule(values)) for values in errors])
         rules = {"total_plus_gap": total + gap, "gap_within_budget": gap}
         return -rules.get(self.rule, total)
 
@@ -88,6 +87,15 @@ class Scoring:
                 f"mean gap {gap.min():.6g}. Allow more, or give more candidates."
             )
         return within
+
+
+def _as_score(value: Any) -> float:
+    if not isinstance(value, Real) or not math.isfinite(value):
+        raise ValueError(
+            f"scoring returned {value!r} for the errors of a candidate; it must return a finite "
+            "number, higher being better, such as lambda errors: -errors.overall."
+        )
+    return float(value)
 
 
 def results_table(

@@ -4,7 +4,8 @@ The minimiser of every objective lies on the boundary of the attainable errors, 
 the angle t of its inner normal. On it J_0 is stationary at an angle t_0, J_1 at t_1 >= t_0, and
 both are equal at t_r; the minimiser is the middle one of the three. Between a few eigen-solves the
 curve is followed without any: near an eigenbasis, the leading eigenspace of cos(t) M_0 + sin(t) M_1
-is the graph of a small matrix, which a short iteration finds to rounding.
+is the graph of a small matrix, which a short iteration finds to rounding. All is so small that
+LAPACK's routines are called directly: what NumPy does around them would take longer.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dgeqrf, dorgqr, dposv
 
 from fairspan._types import FloatArray
 from fairspan.objectives import RobustFairObjective
@@ -44,26 +46,27 @@ class _Anchor:
         self.angle, self.vectors = angle, top_space(problem.combination(weights), problem.d).vectors
         self.moments = self.vectors.T @ problem.moments @ self.vectors
         self.diagonals = np.einsum("aii->ai", self.moments)
-        self.top, self.low = self.moments[:, :k, :k].copy(), self.moments[:, k:, k:].copy()
-        self.off = self.moments[:, k:, :k].copy()
-        for blocks in (self.top, self.low):
-            np.einsum("aii->ai", blocks)[:] = 0.0
+        self.hollow = self.moments.copy()
+        np.einsum("aii->ai", self.hollow)[:] = 0.0
         self.latest = np.zeros((problem.d - k, k))
 
     def graph(self, angle: float) -> FloatArray | None:
         """The leading eigenspace at a nearby angle as the span of [I; X]; None if not found."""
-        x, y, k = math.cos(angle), math.sin(angle), self.top.shape[1]
+        x, y, k = math.cos(angle), math.sin(angle), self.latest.shape[1]
         diagonal = x * self.diagonals[0] + y * self.diagonals[1]
         growth = diagonal[:k] - diagonal[k:, None]
         if growth.min() <= 0:
             return None
-        top, low, off = (x * part[0] + y * part[1] for part in (self.top, self.low, self.off))
+        hollow = x * self.hollow[0] + y * self.hollow[1]
+        left, right, share = hollow[:, :k], hollow[:, k:], 1.0 / growth
         X, before = self.latest, math.inf
         for _ in range(_ITERATIONS):
-            new = np.asarray((off + low @ X - X @ (top + off.T @ X)) / growth)
+            image = left + right @ X
+            new: FloatArray = (image[k:] - X @ image[:k]) * share
             X, step = new, new - X
             change = float(np.vdot(step, step))
-            if change <= 1e-32:
+            # What is still to come is less than this step times the rate.
+            if change <= (1e-16 / _SLOW) ** 2:
                 self.latest = X
                 return X
             # Rounding ends the progress of what has converged.
@@ -85,7 +88,8 @@ class Place(NamedTuple):
     def subspace(self) -> FloatArray:
         """Orthonormal columns."""
         basis = np.vstack([np.eye(self.graph.shape[1]), self.graph])
-        return np.asarray(self.anchor.vectors @ np.linalg.qr(basis)[0])
+        reflectors, factors, _, _ = dgeqrf(basis)
+        return np.asarray(self.anchor.vectors @ dorgqr(reflectors, factors)[0])
 
 
 class Curve:
@@ -134,7 +138,8 @@ class Curve:
     def _errors(self, anchor: _Anchor, X: FloatArray) -> Point:
         basis = np.concatenate([self._identity, X])
         inner = basis.T @ (anchor.moments @ basis)
-        kept = (inner * np.linalg.inv(basis.T @ basis)).sum(axis=(1, 2))
+        _, inverse, _ = dposv(basis.T @ basis, self._identity)
+        kept = inner.reshape(2, -1) @ inverse.ravel()
         first, second = self.problem.lost(kept).tolist()
         return first, second
 
