@@ -8,7 +8,7 @@ before the last row is read, and would differ between sites.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypedDict
 
@@ -98,6 +98,7 @@ class Columns:
         options: TableOptions,
         *,
         is_named: bool = True,
+        index: Collection[str] = (),
     ) -> Self:
         """Choose columns of a table and check that it has them.
 
@@ -113,6 +114,8 @@ class Columns:
             The rules.
         is_named : bool, default=True
             Whether the names are more than positions.
+        index : collection of str
+            Columns that number the rows: features only if ``features`` names them.
 
         Returns
         -------
@@ -127,7 +130,7 @@ class Columns:
         groups, weight = _names("sensitive", sensitive), options.get("weight")
         dropped = _names("drop", options.get("drop"))
         one_hot = _categories(options.get("one_hot") or ())
-        taken = {*groups, *dropped, weight}
+        taken = {*groups, *dropped, weight, *index}
         if features is None:
             chosen = tuple(name for name in types if name not in taken)
         elif dropped:

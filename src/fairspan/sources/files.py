@@ -42,7 +42,8 @@ def moments_from_files(
     sensitive : str or sequence of str, optional
         Columns of groups; several are intersected, and labels become tuples. None: one group.
     features : sequence of str, optional
-        Columns of features, in this order. None takes all that are not used otherwise.
+        Columns of features, in this order. None takes all that are not used otherwise, but not
+        those that pandas wrote as the index of a frame.
     engine : {"process", "dask", "spark"}, default="process"
         Who reads: this process, or tasks, one for each file, of the current Dask client or of
         Spark; tasks return moments only.
@@ -67,16 +68,18 @@ def moments_from_files(
         raise missing_extra("files", "pyarrow")
     check_choice("engine", engine, ENGINES)
     parts = find_parts(paths)
-    types, kind = _types_of(parts), kind_of(parts[0].path)
+    (types, index), kind = _types_of(parts), kind_of(parts[0].path)
     if kind == "npy":
         sensitive, features, options = _positions(types, parts, sensitive, features, options)
     with_path = parts[0].path if len(parts) == 1 else f"{parts[0].path} and others"
     try:
-        columns = Columns.choose(types, sensitive, features, options, is_named=kind != "npy")
+        columns = Columns.choose(
+            types, sensitive, features, options, is_named=kind != "npy", index=index
+        )
     except ColumnError as error:
         raise error.at(with_path) from None
     text = _text_labels(parts, kind, columns, types)
-    only = None if features is not None else frozenset(types)
+    only = None if features is not None else frozenset(types) - index
     return moments_of_parts(columns, _FileRun(parts, types, only, columns, engine), text)
 
 
@@ -146,10 +149,11 @@ class _FileTask:
         return self.columns.problems(tables).at(repr(part.path))
 
     def _check_columns(self, part: FilePart) -> None:
-        found = {*_own_types(part.path), *part.keys}
-        expected = set(self.names) if self.only is None else self.only
+        types, index = _own_types(part.path)
+        found = {*types, *part.keys}
+        expected = {*self.names, *(self.only or ())}
         lacking = sorted(name for name in expected - found if kind_of(name) != "npy")
-        extra = sorted(found - expected) if self.only is not None else []
+        extra = sorted(found - expected - index) if self.only is not None else []
         if lacking or extra:
             raise ValueError(
                 f"{part.path!r} has other columns than the first file: it lacks {lacking[:5]} and "
@@ -157,7 +161,7 @@ class _FileTask:
             )
 
 
-def _own_types(path: str) -> dict[str, Any]:
+def _own_types(path: str) -> tuple[dict[str, Any], frozenset[str]]:
     import pyarrow as pa
 
     try:
@@ -166,11 +170,11 @@ def _own_types(path: str) -> dict[str, Any]:
         raise ValueError(f"{path!r} cannot be read: {error}") from error
 
 
-def _types_of(parts: list[FilePart]) -> dict[str, Any]:
-    """Types of the columns of the first file and of those that folders give."""
+def _types_of(parts: list[FilePart]) -> tuple[dict[str, Any], frozenset[str]]:
+    """Types of the columns of the first file and of those that folders give; and its index."""
     import pyarrow as pa
 
-    types = _own_types(parts[0].path)
+    types, index = _own_types(parts[0].path)
     for key in parts[0].keys:
         values = [part.keys[key] for part in parts]
         try:
@@ -179,7 +183,7 @@ def _types_of(parts: list[FilePart]) -> dict[str, Any]:
             types[key] = pa.string()
         else:
             types[key] = pa.float64()
-    return types
+    return types, index
 
 
 def _text_labels(

@@ -37,14 +37,23 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
     )
 
 
-def types_of(path: str) -> dict[str, Any]:
-    """Give names and Arrow types of the columns, without reading more than a block."""
+def types_of(path: str) -> tuple[dict[str, Any], frozenset[str]]:
+    """Give names and Arrow types of the columns, and which of them are the index of a frame.
+
+    No more than a block is read.
+    """
     schema = _FORMATS[kind_of(path) or ""].schema(path)
     names = list(schema.names)
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"several columns have the same name: {twice[:5]}")
-    return dict(zip(names, schema.types, strict=True))
+    return dict(zip(names, schema.types, strict=True)), _index_of(schema)
+
+
+def _index_of(schema: Any) -> frozenset[str]:
+    """Columns that pandas wrote as the index; one that only counts rows is no column."""
+    index = (schema.pandas_metadata or {}).get("index_columns", ())
+    return frozenset(name for name in index if isinstance(name, str))
 
 
 def read_tables(path: str, names: Sequence[str], types: Types, rows: int) -> Iterator[Any]:
