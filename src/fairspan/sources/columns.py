@@ -45,7 +45,8 @@ class TableOptions(TypedDict, total=False):
     one_hot : sequence of str, or mapping of str to sequences of values
         Columns of categories. Each becomes a feature ``column=category`` for each category, 1 in
         rows that have it and else 0. Categories are compared as text. Without a list of them, they
-        are found by a first pass over these columns alone. A category that is not listed raises.
+        are found by a first pass over these columns alone. A category that is not listed raises,
+        and so does a column that is not one of the features.
     missing : {"raise", "drop_rows"} or mapping of column names to values, default="raise"
         What to do about missing values (null or NaN): refuse them, leave out rows that miss the
         value of any column in use, or put a value in their place. Columns that a mapping does not
@@ -149,6 +150,7 @@ class Columns:
         for argument, names in {**named, "one_hot": one_hot, "missing": missing}.items():
             if not isinstance(names, str):
                 _check_known(argument, names, types)
+        _check_one_hot(one_hot, chosen, groups)
         columns = cls(chosen, groups, weight, one_hot, missing, is_named, rows)
         columns._check_features(types)
         return columns
@@ -316,6 +318,22 @@ def _check_known(argument: str, names: Iterable[str], types: Mapping[str, Any]) 
         raise ValueError(
             f"{argument} names columns that the data does not have: {unknown[:5]}; it has "
             f"{list(types)[:20]}{' and more' if len(types) > 20 else ''}."
+        )
+
+
+def _check_one_hot(
+    one_hot: Iterable[str], features: Collection[str], sensitive: Collection[str]
+) -> None:
+    groups = [name for name in one_hot if name in sensitive]
+    if groups:
+        raise ValueError(
+            f"one_hot names columns of groups: {groups[:5]}; a column is one of features or of "
+            "groups."
+        )
+    others = [name for name in one_hot if name not in features]
+    if others:
+        raise ValueError(
+            f"one_hot names columns that are no features: {others[:5]}; add them to features=[...]."
         )
 
 

@@ -38,7 +38,8 @@ def moments_from_files(
     paths : str, path or sequence of them
         Files, folders or patterns of one kind: Parquet (``.parquet``, ``.pq``), Arrow
         (``.arrow``, ``.feather``, ``.ipc``), csv (``.csv``, ``.tsv``, ``.gz`` after them) or numpy
-        (``.npy``). Folders are searched; their names may give columns (``sex=f/part.parquet``).
+        (``.npy``). Folders are searched; their names may give columns (``sex=f/part.parquet``),
+        which columns of the same name in the files must not contradict.
     sensitive : str or sequence of str, optional
         Columns of groups; several are intersected, and labels become tuples. None: one group.
     features : sequence of str, optional
@@ -135,7 +136,8 @@ class _FileTask:
             raise ValueError(f"{part.path!r}: {error}") from error
 
     def _tables(self, part: FilePart, names: Sequence[str], types: Mapping[str, Any]) -> Any:
-        own = [name for name in names if name not in part.keys]
+        both = set(part.keys) & set(_own_types(part.path)[0]) if part.keys else set()
+        own = [name for name in names if name not in part.keys or name in both]
         for table in read_tables(part.path, own, types, self.rows):
             yield part.with_keys(table, names, types)
 
