@@ -66,3 +66,49 @@ def test_a_file_given_twice_is_refused_and_named(frame, tmp_path):
     for again in (tmp_path / "p0.parquet", str(tmp_path / ".." / tmp_path.name / "*0.parquet")):
         with pytest.raises(ValueError, match=r"paths holds '.*p0\.parquet' twice"):
             moments_from_files([tmp_path, again], "g")
+
+
+@pytest.mark.parametrize("empty", ["", "NA"])
+def test_columns_with_a_value_for_missing_ones_are_not_blamed(empty, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"x,y,g\n1,2,u\n{empty},4,v\n3,1,{empty}\n2,2,u\n")
+    with pytest.raises(ValueError, match=r"t\.csv': columns with missing values: 'g' \(1\)\. L"):
+        moments_from_files(path, "g", missing={"x": 0.0})
+    found = moments_from_files(path, "g", missing={"x": 0.0, "g": "w"})
+    assert found.labels == ("u", "v", "w")
+    assert found.means[1].tolist() == [0.0, 4.0]
+    for nothing in (None, np.nan):
+        with pytest.raises(ValueError, match=r"missing=\{'x': .*\} puts a missing value in"):
+            moments_from_files(path, "g", missing={"x": nothing})
+
+
+def test_labels_of_text_files_are_filled_by_values_of_their_type(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y,g,h\n1,2,1,4\n0,4,2,\n3,1,,5\n2,2,1,4\n")
+    found = moments_from_files(path, "g", ["x", "h"], missing={"g": 9, "h": 0}, one_hot=["h"])
+    assert found.labels == (1, 2, 9)
+    assert found.feature_names == ("x", "h=0", "h=4", "h=5")
+    pd.DataFrame({"x": [1.0, 2.0], "g": ["u", None]}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=r"missing=\{'g': 9\}: the column holds .* string; give"):
+        moments_from_files(tmp_path / "t.parquet", "g", missing={"g": 9})
+
+
+@pytest.mark.parametrize("header", ["x,y,g", "x,é,g"])
+def test_text_in_another_encoding_is_refused_with_file_and_encoding(header, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(f"{header}\n1,2,é\n3,4,v\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"t\.csv' is not text in UTF-8; save or convert it"):
+        moments_from_files(path, "g")
+
+
+def test_weights_that_are_no_numbers_are_refused(frame, tmp_path):
+    frame.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="weight='g' is a column of .*string, not of numbers"):
+        moments_from_files(tmp_path / "t.parquet", features=["x"], weight="g")
+
+
+def test_labels_that_are_python_objects_are_refused_with_the_way_out(tmp_path):
+    np.save(tmp_path / "X.npy", np.eye(2))
+    np.save(tmp_path / "g.npy", np.array(["u", "v"], dtype=object))
+    with pytest.raises(ValueError, match=r"g\.npy' cannot be read: .*labels\.astype\(str\)"):
+        moments_from_files(tmp_path / "X.npy", str(tmp_path / "g.npy"))

@@ -142,6 +142,8 @@ class Columns:
         missing = dict(missing) if isinstance(missing, Mapping) else missing
         if isinstance(missing, str):
             check_choice("missing", missing, RULES)
+        else:
+            _check_given(missing)
         rows = options.get("batch_rows")
         if rows is not None:
             check_integer("batch_rows", rows, 1)
@@ -153,6 +155,8 @@ class Columns:
         _check_one_hot(one_hot, chosen, groups)
         columns = cls(chosen, groups, weight, one_hot, missing, is_named, rows)
         columns._check_features(types)
+        if weight is not None and not is_number_type(types[weight]):
+            raise ValueError(f"weight={weight!r} is a column of {types[weight]}, not of numbers.")
         return columns
 
     @property
@@ -216,12 +220,20 @@ class Columns:
         error = ColumnError()
         for table in tables:
             for name in self.needed:
-                column = self._filled(name, table.column(name))
+                # The tables may hold text where numbers are expected: nothing is filled in here.
+                column = table.column(name)
                 if name in self.features and name not in self.one_hot:
                     error.note_text(name, column)
-                if self.missing != "drop_rows":
+                if name not in self._settled:
                     error.note_missing(name, count_missing(column))
         return error
+
+    @property
+    def _settled(self) -> Collection[str]:
+        """Columns that may miss values, because the rule says what to do."""
+        if isinstance(self.missing, str):
+            return self.needed if self.missing == "drop_rows" else ()
+        return self.missing
 
     def _moments(self, table: Any, buffer: FloatArray) -> Partial:
         self._check_features(dict(zip(table.column_names, table.schema.types, strict=True)))
@@ -319,6 +331,17 @@ def _check_known(argument: str, names: Iterable[str], types: Mapping[str, Any]) 
             f"{argument} names columns that the data does not have: {unknown[:5]}; it has "
             f"{list(types)[:20]}{' and more' if len(types) > 20 else ''}."
         )
+
+
+def _check_given(missing: Mapping[str, Any]) -> None:
+    import pyarrow as pa
+
+    for name, value in missing.items():
+        if not pa.scalar(value, from_pandas=True).is_valid:
+            raise ValueError(
+                f"missing={{{name!r}: {value!r}}} puts a missing value in the place of missing "
+                "ones; give a value, or use missing='drop_rows'."
+            )
 
 
 def _check_one_hot(

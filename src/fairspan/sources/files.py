@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from importlib.util import find_spec
 from typing import Any, Unpack, cast
@@ -13,7 +13,7 @@ from fairspan._validation import check_choice
 from fairspan.moments import GroupMoments
 from fairspan.sources.columns import Columns, TableOptions
 from fairspan.sources.parts import FilePart, find_parts
-from fairspan.sources.readers import kind_of, read_tables, types_of
+from fairspan.sources.readers import kind_of, mapped, read_tables, types_of
 from fairspan.sources.table import Add, Step, missing_extra, moments_of_parts
 from fairspan.sources.values import ColumnError
 
@@ -80,6 +80,7 @@ def moments_from_files(
     except ColumnError as error:
         raise error.at(with_path) from None
     text = _text_labels(parts, kind, columns, types)
+    columns = _with_text(columns, [*text, *(columns.one_hot if kind == "csv" else ())])
     only = None if features is not None else frozenset(types) - index
     return moments_of_parts(columns, _FileRun(parts, types, only, columns, engine), text)
 
@@ -126,12 +127,8 @@ class _FileTask:
             return self.step(self._tables(part, self.names, self.types))
         except ColumnError:
             raise self._all_problems(part) from None
-        except pa.ArrowInvalid as error:
-            if "conversion error" in str(error):
-                raise self._all_problems(part) from None
-            raise ValueError(f"{part.path!r} cannot be read: {error}") from error
         except (pa.ArrowException, OSError, EOFError) as error:
-            raise ValueError(f"{part.path!r} cannot be read: {error}") from error
+            raise self._reason(part, error) from error
         except ValueError as error:
             raise ValueError(f"{part.path!r}: {error}") from error
 
@@ -140,6 +137,16 @@ class _FileTask:
         own = [name for name in names if name not in part.keys or name in both]
         for table in read_tables(part.path, own, types, self.rows):
             yield part.with_keys(table, names, types)
+
+    def _reason(self, part: FilePart, error: Exception) -> ValueError:
+        import pyarrow as pa
+
+        if "conversion error" in str(error):
+            try:
+                return self._all_problems(part)
+            except pa.ArrowInvalid as other:  # not a matter of text where numbers should be
+                error = other
+        return _unreadable(part.path, error)
 
     def _all_problems(self, part: FilePart) -> ColumnError:
         """Read the whole file, csv as text, so that one error names all columns."""
@@ -169,7 +176,13 @@ def _own_types(path: str) -> tuple[dict[str, Any], frozenset[str]]:
     try:
         return types_of(path)
     except (pa.ArrowException, OSError, EOFError, ValueError) as error:
-        raise ValueError(f"{path!r} cannot be read: {error}") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: str, error: Exception) -> ValueError:
+    if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error):
+        return ValueError(f"{path!r} is not text in UTF-8; save or convert it to that encoding.")
+    return ValueError(f"{path!r} cannot be read: {error}")
 
 
 def _types_of(parts: list[FilePart]) -> tuple[dict[str, Any], frozenset[str]]:
@@ -212,6 +225,16 @@ def _text_labels(
     return tuple(text)
 
 
+def _with_text(columns: Columns, names: Sequence[str]) -> Columns:
+    """Write values in place of missing ones as text, where columns are read as text."""
+    if isinstance(columns.missing, str):
+        return columns
+    missing = {
+        name: str(value) if name in names else value for name, value in columns.missing.items()
+    }
+    return replace(columns, missing=missing)
+
+
 def _positions(
     types: dict[str, Any],
     parts: list[FilePart],
@@ -235,7 +258,10 @@ def _positions(
                     f"{beside!r} belongs to one table, but there are {len(parts)}; add the moments "
                     "of each table with its file of labels."
                 )
-            types[beside] = pa.from_numpy_dtype(np.load(beside, mmap_mode="r").dtype)
+            try:
+                types[beside] = pa.from_numpy_dtype(mapped(beside).dtype)
+            except (pa.ArrowException, EOFError, ValueError) as error:
+                raise _unreadable(beside, error) from error
             return beside
         return column
 

@@ -203,7 +203,7 @@ def _read_npy(path: str, names: Sequence[str], types: Types, rows: int) -> Itera
     import pyarrow as pa
 
     matrix = _matrix(path)
-    beside = {name: np.load(name, mmap_mode="r") for name in names if kind_of(name) == "npy"}
+    beside = {name: mapped(name) for name in names if kind_of(name) == "npy"}
     for name, column in beside.items():
         if column.shape != (len(matrix),):
             raise ValueError(f"{name!r} has shape {column.shape}; {path!r} has {len(matrix)} rows.")
@@ -219,8 +219,21 @@ def _read_npy(path: str, names: Sequence[str], types: Types, rows: int) -> Itera
         yield pa.table(arrays, names=list(names))
 
 
+def mapped(path: str) -> Any:
+    """Map an array of a file into memory."""
+    try:
+        return np.load(path, mmap_mode="r")
+    except ValueError as error:
+        if "Python objects" not in str(error):
+            raise
+        raise ValueError(
+            "it holds Python objects, which only unsafe ways read; save texts or numbers, as in "
+            "np.save(path, labels.astype(str))"
+        ) from None
+
+
 def _matrix(path: str) -> Any:
-    matrix = np.load(path, mmap_mode="r")
+    matrix = mapped(path)
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
         raise ValueError(
             f"it holds an array of shape {matrix.shape} and type {matrix.dtype}; a table of "
