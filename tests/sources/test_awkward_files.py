@@ -103,7 +103,7 @@ def test_text_in_another_encoding_is_refused_with_file_and_encoding(header, tmp_
 
 def test_weights_that_are_no_numbers_are_refused(frame, tmp_path):
     frame.to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match="weight='g' is a column of .*string, not of numbers"):
+    with pytest.raises(ValueError, match=r"weight='g' is a column of .*string, not of numbers"):
         moments_from_files(tmp_path / "t.parquet", features=["x"], weight="g")
 
 

@@ -7,7 +7,6 @@ before the last row is read, and would differ between sites.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypedDict
@@ -17,6 +16,13 @@ import numpy as np
 from fairspan._types import FloatArray
 from fairspan._validation import check_choice, check_integer
 from fairspan.sources.labels import groups_of
+from fairspan.sources.named import (
+    categories_of,
+    check_fillings,
+    check_known,
+    check_one_hot,
+    names_of,
+)
 from fairspan.sources.partial import Partial, partial_moments
 from fairspan.sources.values import (
     ColumnError,
@@ -128,22 +134,22 @@ class Columns:
             raise TypeError(
                 f"Unknown options {unknown}; allowed are {sorted(TableOptions.__annotations__)}."
             )
-        groups, weight = _names("sensitive", sensitive), options.get("weight")
-        dropped = _names("drop", options.get("drop"))
-        one_hot = _categories(options.get("one_hot") or ())
+        groups, weight = names_of("sensitive", sensitive), options.get("weight")
+        dropped = names_of("drop", options.get("drop"))
+        one_hot = categories_of(options.get("one_hot") or ())
         taken = {*groups, *dropped, weight, *index}
         if features is None:
             chosen = tuple(name for name in types if name not in taken)
         elif dropped:
             raise ValueError("Give features=[...] or drop=[...], not both.")
         else:
-            chosen = _names("features", features)
+            chosen = names_of("features", features)
         missing = options.get("missing", "raise")
         missing = dict(missing) if isinstance(missing, Mapping) else missing
         if isinstance(missing, str):
             check_choice("missing", missing, RULES)
         else:
-            _check_given(missing)
+            check_fillings(missing)
         rows = options.get("batch_rows")
         if rows is not None:
             check_integer("batch_rows", rows, 1)
@@ -151,8 +157,8 @@ class Columns:
         named = {"sensitive": groups, "features": chosen, "drop": dropped, "weight": weights}
         for argument, names in {**named, "one_hot": one_hot, "missing": missing}.items():
             if not isinstance(names, str):
-                _check_known(argument, names, types)
-        _check_one_hot(one_hot, chosen, groups)
+                check_known(argument, names, types)
+        check_one_hot(one_hot, chosen, groups)
         columns = cls(chosen, groups, weight, one_hot, missing, is_named, rows)
         columns._check_features(types)
         if weight is not None and not is_number_type(types[weight]):
@@ -301,63 +307,6 @@ class Columns:
 def merge_categories(left: dict[str, set[str]], right: dict[str, set[str]]) -> dict[str, set[str]]:
     """Unite categories found in two parts."""
     return {name: values | right[name] for name, values in left.items()}
-
-
-def _names(argument: str, given: Any) -> tuple[str, ...]:
-    if given is None:
-        return ()
-    names = (given,) if isinstance(given, str) else tuple(given)
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"{argument} has {name!r}; columns are given by name.")
-    twice = sorted(name for name, times in Counter(names).items() if times > 1)
-    if twice:
-        raise ValueError(f"{argument} names columns twice: {twice[:5]}.")
-    return names
-
-
-def _categories(given: Any) -> dict[str, tuple[str, ...] | None]:
-    if isinstance(given, Mapping):
-        import pyarrow as pa
-
-        return {name: tuple(texts_of(pa.array(list(values)))) for name, values in given.items()}
-    return dict.fromkeys(_names("one_hot", given))
-
-
-def _check_known(argument: str, names: Iterable[str], types: Mapping[str, Any]) -> None:
-    unknown = [name for name in names if name not in types]
-    if unknown:
-        raise ValueError(
-            f"{argument} names columns that the data does not have: {unknown[:5]}; it has "
-            f"{list(types)[:20]}{' and more' if len(types) > 20 else ''}."
-        )
-
-
-def _check_given(missing: Mapping[str, Any]) -> None:
-    import pyarrow as pa
-
-    for name, value in missing.items():
-        if not pa.scalar(value, from_pandas=True).is_valid:
-            raise ValueError(
-                f"missing={{{name!r}: {value!r}}} puts a missing value in the place of missing "
-                "ones; give a value, or use missing='drop_rows'."
-            )
-
-
-def _check_one_hot(
-    one_hot: Iterable[str], features: Collection[str], sensitive: Collection[str]
-) -> None:
-    groups = [name for name in one_hot if name in sensitive]
-    if groups:
-        raise ValueError(
-            f"one_hot names columns of groups: {groups[:5]}; a column is one of features or of "
-            "groups."
-        )
-    others = [name for name in one_hot if name not in features]
-    if others:
-        raise ValueError(
-            f"one_hot names columns that are no features: {others[:5]}; add them to features=[...]."
-        )
 
 
 def _weights(name: str, column: Any) -> FloatArray:
