@@ -39,6 +39,14 @@ def test_the_index_of_a_frame_is_no_feature_unless_it_is_named(frame, tmp_path):
     assert found.labels == (0, 1, 2)
 
 
+def test_the_nameless_index_of_a_csv_file_is_no_feature_in_silence(frame, tmp_path):
+    frame.to_csv(tmp_path / "t.csv")
+    with pytest.raises(ValueError, match=r"A column has no name, .* drop=\[''\], or name the"):
+        moments_from_files(tmp_path / "t.csv", "g")
+    for options in ({"drop": [""]}, {"features": ["x", "y"]}):
+        assert_same_route(moments_from_files(tmp_path / "t.csv", "g", **options), in_memory(frame))
+
+
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_a_folder_and_a_column_must_not_contradict_each_other(frame, kind, tmp_path):
     write = {"parquet": pd.DataFrame.to_parquet, "csv": pd.DataFrame.to_csv}[kind]

@@ -21,7 +21,7 @@ import dask.dataframe as dd
 from dask import delayed
 from distributed import Client, LocalCluster
 
-from fairspan import GroupMoments, RobustFairPCA
+from fairspan import GroupMoments, RobustFairPCA, load_model
 from fairspan.sources import moments_from_dask, moments_from_files
 from tests.sources.tables import (
     FEATURES,
@@ -138,6 +138,14 @@ def test_estimators_fit_collections_and_stay_lazy(rows, kind, standardize):
     more = RobustFairPCA(2).partial_fit(lazy, sensitive_features=labels)
     more.partial_fit(here, sensitive_features=groups)
     assert more.n_samples_ == 2000
+
+
+def test_a_model_saved_without_moments_transforms_collections(rows, tmp_path):
+    X, groups, _ = rows
+    RobustFairPCA(2).fit(X, sensitive_features=groups).save(tmp_path / "model", moments=False)
+    model = load_model(tmp_path / "model")
+    found = model.transform(da.from_array(X, chunks=(300, 5)))
+    assert found.compute() == pytest.approx(model.transform(X), abs=1e-10)
 
 
 def test_nothing_is_computed_by_transform(rows):

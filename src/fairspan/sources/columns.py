@@ -140,6 +140,11 @@ class Columns:
         taken = {*groups, *dropped, weight, *index}
         if features is None:
             chosen = tuple(name for name in types if name not in taken)
+            if "" in chosen:
+                raise ValueError(
+                    "A column has no name, as the index has in csv files of pandas; leave it out "
+                    "with drop=[''], or name the features."
+                )
         elif dropped:
             raise ValueError("Give features=[...] or drop=[...], not both.")
         else:
