@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,6 +13,7 @@ from sklearn.utils import check_array, check_random_state
 
 from fairspan._types import FloatArray
 
+_SHOWN = 10
 _COPIES = 3
 """Adding moments holds both sides and the sum."""
 
@@ -154,6 +155,30 @@ def feature_names_of(X: Any) -> tuple[str, ...] | None:
     if not isinstance(frame, nw.DataFrame):
         return None
     return tuple(frame.columns) if all(isinstance(name, str) for name in frame.columns) else None
+
+
+def check_finite(X: Any, names: Sequence[str] | None = None) -> None:
+    """Refuse NaN and infinity with scikit-learn's usual message and the columns that hold them.
+
+    Parameters
+    ----------
+    X : ndarray, csr or csc array of shape (n_rows, n_features)
+        Floats.
+    names : sequence of str, optional
+        Names of the columns; without them, their positions are given.
+    """
+    try:
+        check_array(X, accept_sparse=True, dtype=None, input_name="X")
+    except ValueError as error:
+        with np.errstate(invalid="ignore", over="ignore"):
+            sums = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
+        places = np.flatnonzero(~np.isfinite(sums)).tolist()
+        found = [place if names is None else names[place] for place in places]
+        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        raise ValueError(
+            f"{str(error).rstrip('.')} (values that are not finite are in columns "
+            f"{found[:_SHOWN]}{more})."
+        ) from None
 
 
 def is_dask(X: Any) -> bool:

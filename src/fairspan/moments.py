@@ -22,7 +22,13 @@ from fairspan import _moments_file
 from fairspan._accumulate import scatter_by_group
 from fairspan._sparse import SPARSE_FORMATS, is_sparse, scatter_sparse
 from fairspan._types import FloatArray, Label
-from fairspan._validation import check_real, check_weights, feature_names_of, is_dask
+from fairspan._validation import (
+    check_finite,
+    check_real,
+    check_weights,
+    feature_names_of,
+    is_dask,
+)
 from fairspan.groups import Groups, encode_groups, sort_labels
 
 _WIDE = 256
@@ -168,9 +174,9 @@ class GroupMoments:
         sum_rows = scatter_sparse if is_sparse(X) else scatter_by_group
         raw = sum_rows(X, groups.codes, len(groups.labels), weight)
         # Missing and infinite values show in the sums, which spares a pass over X to look for
-        # them; only then is X searched, for scikit-learn's usual message.
+        # them; only then is X searched, to name the columns.
         if not np.isfinite(raw.sums).all():
-            check_array(X, accept_sparse=SPARSE_FORMATS, dtype=None, input_name="X")
+            check_finite(X, feature_names)
         for label, total in zip(groups.labels, raw.weights, strict=True):
             if total <= 0:
                 raise ValueError(
@@ -437,7 +443,8 @@ def _from_few_rows(
     """Find the moments where rows are far fewer than features, in the space the rows span."""
     # Sparse rows are filled up here: the basis is as large.
     X = X.toarray() if is_sparse(X) else X
-    X = check_array(X, dtype=np.float64, input_name="X")
+    check_finite(X, feature_names)
+    X = np.asarray(X, dtype=np.float64)
     shift = X.mean(axis=0)
     columns, triangle = np.linalg.qr((X - shift).T)
     small = GroupMoments.from_groups(triangle.T, groups, sample_weight=sample_weight)

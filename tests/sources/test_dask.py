@@ -21,7 +21,7 @@ import dask.dataframe as dd
 from dask import delayed
 from distributed import Client, LocalCluster
 
-from fairspan import GroupMoments, RobustFairPCA
+from fairspan import GroupMoments, RobustFairPCA, load_model
 from fairspan.sources import moments_from_dask, moments_from_files
 from tests.sources.tables import (
     FEATURES,
@@ -118,6 +118,11 @@ def test_estimators_fit_collections_and_stay_lazy(rows, kind, standardize):
     assert isinstance(projected, da.Array)
     assert projected.dtype == np.float64
     assert projected.compute() == pytest.approx(plain.transform(here), abs=1e-8)
+    back = model.inverse_transform(projected)
+    assert isinstance(back, da.Array)
+    assert back.compute() == pytest.approx(plain.inverse_transform(plain.transform(here)), abs=1e-8)
+    with pytest.raises(ValueError, match=r"projected rows have one column for each of the n_comp"):
+        model.inverse_transform(projected[:, :1])
     errors = model.reconstruction_errors(lazy)
     assert isinstance(errors, da.Array)
     assert errors.compute() == pytest.approx(plain.reconstruction_errors(here), abs=1e-8)
@@ -135,6 +140,14 @@ def test_estimators_fit_collections_and_stay_lazy(rows, kind, standardize):
     assert more.n_samples_ == 2000
 
 
+def test_a_model_saved_without_moments_transforms_collections(rows, tmp_path):
+    X, groups, _ = rows
+    RobustFairPCA(2).fit(X, sensitive_features=groups).save(tmp_path / "model", moments=False)
+    model = load_model(tmp_path / "model")
+    found = model.transform(da.from_array(X, chunks=(300, 5)))
+    assert found.compute() == pytest.approx(model.transform(X), abs=1e-10)
+
+
 def test_nothing_is_computed_by_transform(rows):
     X, groups, _ = rows
     model = RobustFairPCA(2).fit(X, sensitive_features=groups)
@@ -146,8 +159,23 @@ def test_nothing_is_computed_by_transform(rows):
     projected = model.transform(lazy)
     assert projected.shape == (10, 2)
     assert projected.dtype == np.float32
+    back = model.inverse_transform(projected)
+    assert (back.shape, back.dtype) == ((10, 5), np.float32)
     with pytest.raises(AssertionError, match="computed"):
         projected.compute()
+
+
+@pytest.mark.parametrize("kind", ["array", "frame"])
+def test_columns_that_are_not_finite_are_named(rows, kind):
+    X = pd.DataFrame(rows[0], columns=list("abcde"))
+    X.iloc[700, 1] = np.nan
+    X.iloc[701, 3] = np.inf
+    here = X if kind == "frame" else X.to_numpy()
+    lazy = dd.from_pandas(X, npartitions=3) if kind == "frame" else da.from_array(here)
+    named = r"\['b', 'd'\]" if kind == "frame" else r"\[1, 3\]"
+    for given in (here, lazy):
+        with pytest.raises(ValueError, match=rf"X contains NaN.*in columns {named}"):
+            GroupMoments.from_arrays(given)
 
 
 def test_too_many_features_are_refused_with_the_gigabytes():

@@ -97,7 +97,8 @@ def test_a_matrix_file_names_its_columns_by_position(tmp_path):
         np.save(tmp_path / "X.npy", np.asarray(np.column_stack([X, groups]), order=order))
         by_column = moments_from_files(tmp_path / "X.npy", -1, batch_rows=100)
         assert_same_route(by_column, GroupMoments.from_arrays(X, groups.astype(float)))
-        some = moments_from_files([tmp_path / "X.npy"] * 2, 4, [2, 0])
+        np.save(tmp_path / "again.npy", np.load(tmp_path / "X.npy"))
+        some = moments_from_files([tmp_path / "X.npy", tmp_path / "again.npy"], 4, [2, 0])
         twice = np.vstack([X, X])[:, [2, 0]]
         assert_same_route(some, GroupMoments.from_arrays(twice, np.tile(groups.astype(float), 2)))
     np.save(tmp_path / "X.npy", X.astype(np.float32))
@@ -296,6 +297,11 @@ MISTAKES = {
     "a feature twice": ({"features": ["x", "x"]}, r"features names columns twice: \['x'\]"),
     "no features": ({"drop": ["x", "y"]}, "There are no columns of features"),
     "negative weight": ({"weight": "x"}, "weight='x' has negative or infinite values"),
+    "one_hot of no feature": (
+        {"features": ["x"], "one_hot": ["y"]},
+        r"one_hot names columns that are no features: \['y'\]; add them to features",
+    ),
+    "one_hot of groups": ({"one_hot": ["g"]}, r"one_hot names columns of groups: \['g'\]"),
     "text group as feature": ({"features": ["x", "g"]}, "cannot be groups and features at once"),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -71,6 +72,16 @@ def test_a_dataframe_gives_the_moments_in_memory(spark, table, parquet):
     found = moments_from_spark(cut, "sex", FEATURES, batch_rows=50)
     only = table.filter(pa.compute.equal(table["site"], 1))
     assert_same_route(found, in_memory(only, ["sex"]))
+
+
+def test_names_of_columns_may_hold_any_characters(spark, table, parquet):
+    names = ["d.e", "back`tick", "a b,c", "0", *FEATURES[4:]]
+    frame = spark.read.parquet(str(parquet)).withColumnRenamed("sex", "se.x")
+    for old, new in zip(FEATURES, names, strict=True):
+        frame = frame.withColumnRenamed(old, new)
+    found = moments_from_spark(frame, "se.x", names)
+    expected = replace(in_memory(table, ["sex"]), feature_names=tuple(names))
+    assert_same_route(found, expected)
 
 
 def test_files_are_read_inside_the_tasks(spark, table, parquet):

@@ -213,7 +213,12 @@ class ArrowTable:
         with open(path, "rb"):
             pass
         with _naming(path, form):
-            return cls(path, types_of(str(path)))
+            types, index = types_of(str(path))
+        left = {name: kind for name, kind in types.items() if name not in index}
+        notes = [
+            f"Left out the index that pandas wrote, {name!r}." for name in types if name in index
+        ]
+        return cls(path, left, tuple(notes))
 
     @property
     def names(self) -> tuple[str, ...]:

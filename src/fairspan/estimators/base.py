@@ -193,26 +193,28 @@ class BaseFairPCA(
             projected[rows] = self._centred(X[rows]) @ self.components_.T
         return projected
 
-    def inverse_transform(self, X: Any) -> npt.NDArray[Any]:
+    def inverse_transform(self, X: Any) -> Any:
         """Map projected rows back to the space of the features.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_components)
+        X : array-like or Dask collection of shape (n_samples, n_components)
             Projected rows.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            Their best reconstructions.
+            Their best reconstructions; a lazy Dask array for a Dask collection.
         """
         check_is_fitted(self)
-        X = check_array(X, dtype=_FLOATS, input_name="X")
-        if X.shape[1] != len(self.components_):
+        X = X if is_dask(X) else check_array(X, dtype=_FLOATS, input_name="X")
+        if X.shape[1:] != (len(self.components_),):
             raise ValueError(
-                f"X has {X.shape[1]} columns; projected rows have one for each of the "
+                f"X has shape {X.shape}; projected rows have one column for each of the "
                 f"n_components={len(self.components_)} components."
             )
+        if is_dask(X):
+            return lazy_method(self, "inverse_transform", X, self.components_.shape[1])
         back = X @ self.components_
         if self.scale_ is not None:
             back *= self.scale_

@@ -36,10 +36,10 @@ def lazy_method(estimator: Any, method: str, X: Any, width: int | None = None) -
     ----------
     estimator : fitted estimator
         The estimator.
-    method : {"transform", "reconstruction_errors"}
+    method : {"transform", "inverse_transform", "reconstruction_errors"}
         The method.
     X : dask array or dataframe
-        Rows.
+        Rows; projected ones for ``inverse_transform``, whose number of columns is checked.
     width : int, optional
         Columns of the result; None for one number a row.
 
@@ -50,7 +50,8 @@ def lazy_method(estimator: Any, method: str, X: Any, width: int | None = None) -
     """
     from fairspan.sources.dask import lazy_rows
 
-    check_lazy(estimator, X, reset=False)
+    if method != "inverse_transform":
+        check_lazy(estimator, X, reset=False)
     own = getattr(estimator, "_sklearn_output_config", {}).get("transform")
     output = own or get_config()["transform_output"]
     if method == "transform" and output != "default":
@@ -60,7 +61,8 @@ def lazy_method(estimator: Any, method: str, X: Any, width: int | None = None) -
         )
     # Tasks need the projection, not the moments it came from.
     slim = copy(estimator)
-    del slim.moments_, slim.result_
+    for name in ("moments_", "result_"):
+        vars(slim).pop(name, None)
     return lazy_rows(getattr(slim, method), X, width)
 
 

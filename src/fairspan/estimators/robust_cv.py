@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -257,7 +256,7 @@ n_iter_
         """
         return self._winner().transform(X)
 
-    def inverse_transform(self, X: Any) -> npt.NDArray[Any]:
+    def inverse_transform(self, X: Any) -> Any:
         """Map projected rows back to the space of the features.
 
         Parameters

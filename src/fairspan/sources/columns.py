@@ -7,8 +7,7 @@ before the last row is read, and would differ between sites.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypedDict
 
@@ -17,6 +16,13 @@ import numpy as np
 from fairspan._types import FloatArray
 from fairspan._validation import check_choice, check_integer
 from fairspan.sources.labels import groups_of
+from fairspan.sources.named import (
+    categories_of,
+    check_fillings,
+    check_known,
+    check_one_hot,
+    names_of,
+)
 from fairspan.sources.partial import Partial, partial_moments
 from fairspan.sources.readers import batch_rows
 from fairspan.sources.values import (
@@ -45,7 +51,8 @@ class TableOptions(TypedDict, total=False):
     one_hot : sequence of str, or mapping of str to sequences of values
         Columns of categories. Each becomes a feature ``column=category`` for each category, 1 in
         rows that have it and else 0. Categories are compared as text. Without a list of them, they
-        are found by a first pass over these columns alone. A category that is not listed raises.
+        are found by a first pass over these columns alone. A category that is not listed raises,
+        and so does a column that is not one of the features.
     missing : {"raise", "drop_rows"} or mapping of column names to values, default="raise"
         What to do about missing values (null or NaN): refuse them, leave out rows that miss the
         value of any column in use, or put a value in their place. Columns that a mapping does not
@@ -98,6 +105,7 @@ class Columns:
         options: TableOptions,
         *,
         is_named: bool = True,
+        index: Collection[str] = (),
     ) -> Self:
         """Choose columns of a table and check that it has them.
 
@@ -113,6 +121,8 @@ class Columns:
             The rules.
         is_named : bool, default=True
             Whether the names are more than positions.
+        index : collection of str
+            Columns that number the rows: features only if ``features`` names them.
 
         Returns
         -------
@@ -124,20 +134,27 @@ class Columns:
             raise TypeError(
                 f"Unknown options {unknown}; allowed are {sorted(TableOptions.__annotations__)}."
             )
-        groups, weight = _names("sensitive", sensitive), options.get("weight")
-        dropped = _names("drop", options.get("drop"))
-        one_hot = _categories(options.get("one_hot") or ())
-        taken = {*groups, *dropped, weight}
+        groups, weight = names_of("sensitive", sensitive), options.get("weight")
+        dropped = names_of("drop", options.get("drop"))
+        one_hot = categories_of(options.get("one_hot") or ())
+        taken = {*groups, *dropped, weight, *index}
         if features is None:
             chosen = tuple(name for name in types if name not in taken)
+            if "" in chosen:
+                raise ValueError(
+                    "A column has no name, as the index has in csv files of pandas; leave it out "
+                    "with drop=[''], or name the features."
+                )
         elif dropped:
             raise ValueError("Give features=[...] or drop=[...], not both.")
         else:
-            chosen = _names("features", features)
+            chosen = names_of("features", features)
         missing = options.get("missing", "raise")
         missing = dict(missing) if isinstance(missing, Mapping) else missing
         if isinstance(missing, str):
             check_choice("missing", missing, RULES)
+        else:
+            check_fillings(missing)
         rows = options.get("batch_rows")
         if rows is not None:
             check_integer("batch_rows", rows, 1)
@@ -145,9 +162,12 @@ class Columns:
         named = {"sensitive": groups, "features": chosen, "drop": dropped, "weight": weights}
         for argument, names in {**named, "one_hot": one_hot, "missing": missing}.items():
             if not isinstance(names, str):
-                _check_known(argument, names, types)
+                check_known(argument, names, types)
+        check_one_hot(one_hot, chosen, groups)
         columns = cls(chosen, groups, weight, one_hot, missing, is_named, rows)
         columns._check_features(types)
+        if weight is not None and not is_number_type(types[weight]):
+            raise ValueError(f"weight={weight!r} is a column of {types[weight]}, not of numbers.")
         return columns
 
     @property
@@ -207,12 +227,20 @@ class Columns:
         error = ColumnError()
         for table in tables:
             for name in self.needed:
-                column = self._filled(name, table.column(name))
+                # The tables may hold text where numbers are expected: nothing is filled in here.
+                column = table.column(name)
                 if name in self.features and name not in self.one_hot:
                     error.note_text(name, column)
-                if self.missing != "drop_rows":
+                if name not in self._settled:
                     error.note_missing(name, count_missing(column))
         return error
+
+    @property
+    def _settled(self) -> Collection[str]:
+        """Columns that may miss values, because the rule says what to do."""
+        if isinstance(self.missing, str):
+            return self.needed if self.missing == "drop_rows" else ()
+        return self.missing
 
     def _moments(self, table: Any, buffer: FloatArray) -> Partial:
         self._check_features(dict(zip(table.column_names, table.schema.types, strict=True)))
@@ -282,36 +310,6 @@ class Columns:
 def merge_categories(left: dict[str, set[str]], right: dict[str, set[str]]) -> dict[str, set[str]]:
     """Unite categories found in two parts."""
     return {name: values | right[name] for name, values in left.items()}
-
-
-def _names(argument: str, given: Any) -> tuple[str, ...]:
-    if given is None:
-        return ()
-    names = (given,) if isinstance(given, str) else tuple(given)
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"{argument} has {name!r}; columns are given by name.")
-    twice = sorted(name for name, times in Counter(names).items() if times > 1)
-    if twice:
-        raise ValueError(f"{argument} names columns twice: {twice[:5]}.")
-    return names
-
-
-def _categories(given: Any) -> dict[str, tuple[str, ...] | None]:
-    if isinstance(given, Mapping):
-        import pyarrow as pa
-
-        return {name: tuple(texts_of(pa.array(list(values)))) for name, values in given.items()}
-    return dict.fromkeys(_names("one_hot", given))
-
-
-def _check_known(argument: str, names: Iterable[str], types: Mapping[str, Any]) -> None:
-    unknown = [name for name in names if name not in types]
-    if unknown:
-        raise ValueError(
-            f"{argument} names columns that the data does not have: {unknown[:5]}; it has "
-            f"{list(types)[:20]}{' and more' if len(types) > 20 else ''}."
-        )
 
 
 def check_weights(name: Any, weight: FloatArray) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from importlib.util import find_spec
 from typing import Any, Unpack, cast
@@ -13,7 +13,7 @@ from fairspan._validation import check_choice
 from fairspan.moments import GroupMoments
 from fairspan.sources.columns import Columns, TableOptions
 from fairspan.sources.parts import FilePart, find_parts
-from fairspan.sources.readers import kind_of, read_tables, types_of
+from fairspan.sources.readers import kind_of, mapped, read_tables, types_of
 from fairspan.sources.table import Add, Step, missing_extra, moments_of_parts
 from fairspan.sources.values import ColumnError
 
@@ -38,11 +38,13 @@ def moments_from_files(
     paths : str, path or sequence of them
         Files, folders or patterns of one kind: Parquet (``.parquet``, ``.pq``), Arrow
         (``.arrow``, ``.feather``, ``.ipc``), csv (``.csv``, ``.tsv``, ``.gz`` after them) or numpy
-        (``.npy``). Folders are searched; their names may give columns (``sex=f/part.parquet``).
+        (``.npy``). Folders are searched; their names may give columns (``sex=f/part.parquet``),
+        which columns of the same name in the files must not contradict.
     sensitive : str or sequence of str, optional
         Columns of groups; several are intersected, and labels become tuples. None: one group.
     features : sequence of str, optional
-        Columns of features, in this order. None takes all that are not used otherwise.
+        Columns of features, in this order. None takes all that are not used otherwise, but not
+        those that pandas wrote as the index of a frame.
     engine : {"process", "dask", "spark"}, default="process"
         Who reads: this process, or tasks, one for each file, of the current Dask client or of
         Spark; tasks return moments only.
@@ -67,16 +69,19 @@ def moments_from_files(
         raise missing_extra("files", "pyarrow")
     check_choice("engine", engine, ENGINES)
     parts = find_parts(paths)
-    types, kind = _types_of(parts), kind_of(parts[0].path)
+    (types, index), kind = _types_of(parts), kind_of(parts[0].path)
     if kind == "npy":
         sensitive, features, options = _positions(types, parts, sensitive, features, options)
     with_path = parts[0].path if len(parts) == 1 else f"{parts[0].path} and others"
     try:
-        columns = Columns.choose(types, sensitive, features, options, is_named=kind != "npy")
+        columns = Columns.choose(
+            types, sensitive, features, options, is_named=kind != "npy", index=index
+        )
     except ColumnError as error:
         raise error.at(with_path) from None
     text = _text_labels(parts, kind, columns, types)
-    only = None if features is not None else frozenset(types)
+    columns = _with_text(columns, [*text, *(columns.one_hot if kind == "csv" else ())])
+    only = None if features is not None else frozenset(types) - index
     return moments_of_parts(columns, _FileRun(parts, types, only, columns, engine), text)
 
 
@@ -122,19 +127,26 @@ class _FileTask:
             return self.step(self._tables(part, self.names, self.types))
         except ColumnError:
             raise self._all_problems(part) from None
-        except pa.ArrowInvalid as error:
-            if "conversion error" in str(error):
-                raise self._all_problems(part) from None
-            raise ValueError(f"{part.path!r} cannot be read: {error}") from error
         except (pa.ArrowException, OSError, EOFError) as error:
-            raise ValueError(f"{part.path!r} cannot be read: {error}") from error
+            raise self._reason(part, error) from error
         except ValueError as error:
             raise ValueError(f"{part.path!r}: {error}") from error
 
     def _tables(self, part: FilePart, names: Sequence[str], types: Mapping[str, Any]) -> Any:
-        own = [name for name in names if name not in part.keys]
+        both = set(part.keys) & set(_own_types(part.path)[0]) if part.keys else set()
+        own = [name for name in names if name not in part.keys or name in both]
         for table in read_tables(part.path, own, types, self.rows):
             yield part.with_keys(table, names, types)
+
+    def _reason(self, part: FilePart, error: Exception) -> ValueError:
+        import pyarrow as pa
+
+        if "conversion error" in str(error):
+            try:
+                return self._all_problems(part)
+            except pa.ArrowInvalid as other:  # not a matter of text where numbers should be
+                error = other
+        return _unreadable(part.path, error)
 
     def _all_problems(self, part: FilePart) -> ColumnError:
         """Read the whole file, csv as text, so that one error names all columns."""
@@ -146,10 +158,11 @@ class _FileTask:
         return self.columns.problems(tables).at(repr(part.path))
 
     def _check_columns(self, part: FilePart) -> None:
-        found = {*_own_types(part.path), *part.keys}
-        expected = set(self.names) if self.only is None else self.only
+        types, index = _own_types(part.path)
+        found = {*types, *part.keys}
+        expected = {*self.names, *(self.only or ())}
         lacking = sorted(name for name in expected - found if kind_of(name) != "npy")
-        extra = sorted(found - expected) if self.only is not None else []
+        extra = sorted(found - expected - index) if self.only is not None else []
         if lacking or extra:
             raise ValueError(
                 f"{part.path!r} has other columns than the first file: it lacks {lacking[:5]} and "
@@ -157,20 +170,26 @@ class _FileTask:
             )
 
 
-def _own_types(path: str) -> dict[str, Any]:
+def _own_types(path: str) -> tuple[dict[str, Any], frozenset[str]]:
     import pyarrow as pa
 
     try:
         return types_of(path)
     except (pa.ArrowException, OSError, EOFError, ValueError) as error:
-        raise ValueError(f"{path!r} cannot be read: {error}") from error
+        raise _unreadable(path, error) from error
 
 
-def _types_of(parts: list[FilePart]) -> dict[str, Any]:
-    """Types of the columns of the first file and of those that folders give."""
+def _unreadable(path: str, error: Exception) -> ValueError:
+    if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error):
+        return ValueError(f"{path!r} is not text in UTF-8; save or convert it to that encoding.")
+    return ValueError(f"{path!r} cannot be read: {error}")
+
+
+def _types_of(parts: list[FilePart]) -> tuple[dict[str, Any], frozenset[str]]:
+    """Types of the columns of the first file and of those that folders give; and its index."""
     import pyarrow as pa
 
-    types = _own_types(parts[0].path)
+    types, index = _own_types(parts[0].path)
     for key in parts[0].keys:
         values = [part.keys[key] for part in parts]
         try:
@@ -179,7 +198,7 @@ def _types_of(parts: list[FilePart]) -> dict[str, Any]:
             types[key] = pa.string()
         else:
             types[key] = pa.float64()
-    return types
+    return types, index
 
 
 def _text_labels(
@@ -206,6 +225,16 @@ def _text_labels(
     return tuple(text)
 
 
+def _with_text(columns: Columns, names: Sequence[str]) -> Columns:
+    """Write values in place of missing ones as text, where columns are read as text."""
+    if isinstance(columns.missing, str):
+        return columns
+    missing = {
+        name: str(value) if name in names else value for name, value in columns.missing.items()
+    }
+    return replace(columns, missing=missing)
+
+
 def _positions(
     types: dict[str, Any],
     parts: list[FilePart],
@@ -229,7 +258,10 @@ def _positions(
                     f"{beside!r} belongs to one table, but there are {len(parts)}; add the moments "
                     "of each table with its file of labels."
                 )
-            types[beside] = pa.from_numpy_dtype(np.load(beside, mmap_mode="r").dtype)
+            try:
+                types[beside] = pa.from_numpy_dtype(mapped(beside).dtype)
+            except (pa.ArrowException, EOFError, ValueError) as error:
+                raise _unreadable(beside, error) from error
             return beside
         return column
 

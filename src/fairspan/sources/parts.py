@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from fairspan.sources.readers import SUFFIXES, kind_of
+from fairspan.sources.values import decoded
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
@@ -31,7 +32,7 @@ class FilePart:
     keys: dict[str, str | None] = field(default_factory=dict)
 
     def with_keys(self, table: Any, names: Any, types: Any) -> Any:
-        """Add the columns that the folders give to a table.
+        """Add the columns that the folders give to a table; it may have them, if they agree.
 
         Parameters
         ----------
@@ -51,9 +52,31 @@ class FilePart:
 
         for name, value in self.keys.items():
             if name in names:
+                if name in table.column_names:
+                    _check_agreement(name, value, table.column(name))
+                    table = table.drop_columns([name])
                 column = pa.repeat(pa.scalar(value, pa.string()), table.num_rows)
                 table = table.append_column(name, column.cast(types[name]))
         return table
+
+
+def _check_agreement(name: str, value: str | None, column: Any) -> None:
+    """Check that a column of the file holds what the name of its folder says."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = decoded(column)
+    try:
+        equal = pc.equal(column, pa.scalar(value, pa.string()).cast(column.type))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        equal = pa.array([False])
+    agrees = column.is_null() if value is None else equal
+    if not pc.all(agrees, skip_nulls=False).as_py():
+        raise ValueError(
+            f"its column {name!r} holds other values than its folder, {name}={value}, says; rename "
+            f"one of them, or give the files themselves (a pattern such as '*/*') to go by the "
+            "column alone."
+        )
 
 
 def find_parts(paths: Any) -> list[FilePart]:
@@ -67,12 +90,13 @@ def find_parts(paths: Any) -> list[FilePart]:
     Returns
     -------
     list of FilePart
-        All of the same kind and with the same partition keys.
+        All of the same kind and with the same partition keys, each once.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     parts = [part for path in given for part in _parts(os.fspath(path))]
     if not parts:
         raise ValueError(f"paths={paths!r} holds no files; known are {', '.join(SUFFIXES)}.")
+    _check_once(parts)
     kinds = sorted({str(kind_of(part.path)) for part in parts})
     if len(kinds) > 1:
         raise ValueError(
@@ -86,6 +110,19 @@ def find_parts(paths: Any) -> list[FilePart]:
                 f"{parts[0].path!r} in such that give {list(parts[0].keys)}."
             )
     return parts
+
+
+def _check_once(parts: list[FilePart]) -> None:
+    seen: dict[str, str] = {}
+    for part in parts:
+        file = os.path.realpath(part.path)
+        if file in seen:
+            also = "" if seen[file] == part.path else f", also as {seen[file]!r}"
+            raise ValueError(
+                f"paths holds {part.path!r} twice{also}; its rows would count twice. Give each "
+                "file once, or weights to count rows more often."
+            )
+        seen[file] = part.path
 
 
 def _parts(path: str) -> Iterator[FilePart]:

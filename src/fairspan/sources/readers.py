@@ -40,14 +40,23 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
     )
 
 
-def types_of(path: str) -> dict[str, Any]:
-    """Give names and Arrow types of the columns, without reading more than a block."""
+def types_of(path: str) -> tuple[dict[str, Any], frozenset[str]]:
+    """Give names and Arrow types of the columns, and which of them are the index of a frame.
+
+    No more than a block is read.
+    """
     schema = _FORMATS[kind_of(path) or ""].schema(path)
     names = list(schema.names)
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"several columns have the same name: {twice[:5]}")
-    return dict(zip(names, schema.types, strict=True))
+    return dict(zip(names, schema.types, strict=True)), _index_of(schema)
+
+
+def _index_of(schema: Any) -> frozenset[str]:
+    """Columns that pandas wrote as the index; one that only counts rows is no column."""
+    index = (schema.pandas_metadata or {}).get("index_columns", ())
+    return frozenset(name for name in index if isinstance(name, str))
 
 
 def batch_rows(n_features: int) -> int:
@@ -205,7 +214,7 @@ def _read_npy(path: str, names: Sequence[str], types: Types, rows: int) -> Itera
     import pyarrow as pa
 
     matrix = _matrix(path)
-    beside = {name: np.load(name, mmap_mode="r") for name in names if kind_of(name) == "npy"}
+    beside = {name: mapped(name) for name in names if kind_of(name) == "npy"}
     for name, column in beside.items():
         if column.shape != (len(matrix),):
             raise ValueError(f"{name!r} has shape {column.shape}; {path!r} has {len(matrix)} rows.")
@@ -221,8 +230,21 @@ def _read_npy(path: str, names: Sequence[str], types: Types, rows: int) -> Itera
         yield pa.table(arrays, names=list(names))
 
 
+def mapped(path: str) -> Any:
+    """Map an array of a file into memory."""
+    try:
+        return np.load(path, mmap_mode="r")
+    except ValueError as error:
+        if "Python objects" not in str(error):
+            raise
+        raise ValueError(
+            "it holds Python objects, which only unsafe ways read; save texts or numbers, as in "
+            "np.save(path, labels.astype(str))"
+        ) from None
+
+
 def _matrix(path: str) -> Any:
-    matrix = np.load(path, mmap_mode="r")
+    matrix = mapped(path)
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
         raise ValueError(
             f"it holds an array of shape {matrix.shape} and type {matrix.dtype}; a table of "

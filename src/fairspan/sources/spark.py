@@ -57,7 +57,10 @@ def moments_from_spark(
 
     def run(step: Step, add: Add, names: Sequence[str], rows: int) -> Any:
         quoted = ["`" + name.replace("`", "``") + "`" for name in names]
-        pickled = frame.select(*quoted).mapInArrow(_ArrowTask(step, rows).run, "part binary")
+        # Spark looks columns up by unquoted names from here on; positions need no quotes.
+        numbered = frame.select(*quoted).toDF(*map(str, range(len(names))))
+        task = _ArrowTask(step, tuple(names), rows)
+        pickled = numbered.mapInArrow(task.run, "part binary")
         return pickled.rdd.map(_unpickle).treeReduce(add, _DEPTH)
 
     return moments_of_parts(columns, run)
@@ -66,13 +69,15 @@ def moments_from_spark(
 @dataclass(frozen=True)
 class _ArrowTask:
     step: Step
+    names: tuple[str, ...]
     rows: int
 
     def run(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Give one row for a partition: its pickled part."""
         import pyarrow as pa
 
-        part = pickle.dumps(self.step(in_tables(batches, self.rows)))
+        tables = in_tables(batches, self.rows)
+        part = pickle.dumps(self.step(table.rename_columns(self.names) for table in tables))
         yield pa.RecordBatch.from_arrays([pa.array([part], pa.binary())], names=["part"])
 
 

@@ -1,0 +1,71 @@
+"""Columns that the caller names: each once, known, and in parts that go together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from fairspan.sources.values import texts_of
+
+
+def names_of(argument: str, given: Any) -> tuple[str, ...]:
+    """Give names of columns as a tuple, each once."""
+    if given is None:
+        return ()
+    names = (given,) if isinstance(given, str) else tuple(given)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{argument} has {name!r}; columns are given by name.")
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
+    if twice:
+        raise ValueError(f"{argument} names columns twice: {twice[:5]}.")
+    return names
+
+
+def categories_of(given: Any) -> dict[str, tuple[str, ...] | None]:
+    """Give the categories of each column as texts; None where they are to be found."""
+    if isinstance(given, Mapping):
+        import pyarrow as pa
+
+        return {name: tuple(texts_of(pa.array(list(values)))) for name, values in given.items()}
+    return dict.fromkeys(names_of("one_hot", given))
+
+
+def check_known(argument: str, names: Iterable[str], types: Mapping[str, Any]) -> None:
+    """Check that the table has the columns that an argument names."""
+    unknown = [name for name in names if name not in types]
+    if unknown:
+        raise ValueError(
+            f"{argument} names columns that the data does not have: {unknown[:5]}; it has "
+            f"{list(types)[:20]}{' and more' if len(types) > 20 else ''}."
+        )
+
+
+def check_fillings(missing: Mapping[str, Any]) -> None:
+    """Check that what takes the place of missing values is a value."""
+    import pyarrow as pa
+
+    for name, value in missing.items():
+        if not pa.scalar(value, from_pandas=True).is_valid:
+            raise ValueError(
+                f"missing={{{name!r}: {value!r}}} puts a missing value in the place of missing "
+                "ones; give a value, or use missing='drop_rows'."
+            )
+
+
+def check_one_hot(
+    one_hot: Iterable[str], features: Collection[str], sensitive: Collection[str]
+) -> None:
+    """Check that columns of categories are features and not groups."""
+    groups = [name for name in one_hot if name in sensitive]
+    if groups:
+        raise ValueError(
+            f"one_hot names columns of groups: {groups[:5]}; a column is one of features or of "
+            "groups."
+        )
+    others = [name for name in one_hot if name not in features]
+    if others:
+        raise ValueError(
+            f"one_hot names columns that are no features: {others[:5]}; add them to features=[...]."
+        )
