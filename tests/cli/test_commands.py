@@ -170,7 +170,7 @@ def test_the_frontier_is_written_in_full(fairspan, people, folder):
     points = json.loads((folder / "curve.json").read_text())["points"]
     assert [point["total_error"] for point in points] == expected.total_error.tolist()
     assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
-    grid = fairspan(f"{line} --weights 0 1 --radius 0.1 --bootstrap 3 --json").json["points"]
+    grid = fairspan(f"{line} --weights 0 1 --radius 0.1 --bootstrap 20 --json").json["points"]
     assert [point["fairness_weight"] for point in grid] == [0, 1]
     assert grid[0]["gap_low"] <= grid[0]["gap_high"]
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fairspan._atomic import replacing
+from fairspan._bounds import at_most
 from fairspan.cli import OK, UsageError, console, summary
 from fairspan.cli.data import (
     Data,
@@ -185,7 +186,7 @@ def _table(frontier: Frontier) -> str:
                 _cell(frontier, "gap", i),
                 _cell(frontier, "total_error", i),
                 *map(console.number, errors),
-                f"{frontier.optimality_gap[i]:.0e}",
+                at_most(frontier.optimality_gap[i]),
             ]
         )
     text = console.table(header, rows)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairspan._bounds import at_most
 from fairspan.cli import console
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.groups import ONE_GROUP
@@ -75,11 +76,11 @@ def proof(model: Any) -> str:
     if model.result_.status != "optimal":
         return (
             "Not proved optimal: some subspace may have an objective smaller by up to "
-            f"{console.percent(model.optimality_gap_)} of it."
+            f"{console.percent_at_most(model.optimality_gap_)} of it."
         )
     return (
-        f"Proved with {model.n_eigensolves_} eigen-solves: no subspace has an objective smaller by "
-        f"more than {model.optimality_gap_:.0e} of it."
+        f"Proved with {console.plural(model.n_eigensolves_, 'eigen-solve')}: no subspace has an "
+        f"objective smaller by more than {at_most(model.optimality_gap_)} of it."
     )
 
 
