@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
 COMMANDS = {
@@ -43,6 +46,9 @@ Start with:  fairspan fit people.csv --sensitive sex -k 3 --standardize -o model
 Help of a command, with examples:  fairspan fit --help"""
 
 
+_INTERRUPTED = "interrupted; files are as they were"
+
+
 class UsageError(Exception):
     """Arguments that do not go together."""
 
@@ -64,15 +70,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     debug = "--debug" in given
     try:
         with warnings.catch_warnings():
-            _tell_warnings()
-            options = _parser(given).parse_args(given)
-            code: int = import_module(COMMANDS[options.command][1]).run(options)
+            with _leaving_at_once():
+                _tell_warnings()
+                options = _parser(given).parse_args(given)
+                command = import_module(COMMANDS[options.command][1])
+            code: int = command.run(options)
             sys.stdout.flush()
             return code
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else OK
     except KeyboardInterrupt:
-        return _stopped(INTERRUPTED, "interrupted; files are as they were", debug)
+        return _stopped(INTERRUPTED, _INTERRUPTED, debug)
     except BrokenPipeError:
         # What Python flushes on its way out has no reader either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -81,6 +89,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _stopped(BAD_USAGE, f"error: {error}", debug)
     except Exception as error:
         return _stopped(FAILED, f"error: {_sentence(error)}", debug)
+
+
+@contextmanager
+def _leaving_at_once() -> Iterator[None]:
+    """End the process if it is interrupted while modules are imported: some cannot be stopped."""
+
+    def leave(*_: object) -> None:
+        os.write(2, f"{_INTERRUPTED}\n".encode())
+        os._exit(INTERRUPTED)
+
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not usual or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _parser(given: list[str]) -> argparse.ArgumentParser:

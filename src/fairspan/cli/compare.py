@@ -13,10 +13,10 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
 
+from fairspan._compare import OWN_PCA, compare
 from fairspan.cli import OK, UsageError, console, summary
 from fairspan.cli.data import Data, add_json_argument, add_table_arguments, is_moments, load_data
 from fairspan.cli.fit import add_model_arguments, estimator
-from fairspan.compare import OWN_PCA, compare
 from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.exact import ExactlyFairPCA
 from fairspan.estimators.nullspace import NullSpaceFairPCA
