@@ -79,9 +79,9 @@ def estimator(options: argparse.Namespace) -> RobustFairPCA:
 
 def run(options: argparse.Namespace) -> int:
     """Fit, save, and tell what came of it."""
-    for path in (options.output, options.report):
+    for path, endings in ((options.output, (".npz",)), (options.report, (".html", ".htm"))):
         if path is not None:
-            check_output(path, [options.data])
+            check_output(path, [options.data], endings)
     data: Data | None = None
     if is_moments(options.data):
         moments, columns = load_moments(options)
