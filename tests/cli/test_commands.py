@@ -268,3 +268,9 @@ def test_a_report_of_many_settings_shows_that_it_lives(fairspan):
     last = answer.err.splitlines()[-1]
     assert re.fullmatch(r"settings solved: (\d+)/\1, \d+:\d\d taken", last)
     assert fairspan(f"report {columns} -s region -o page.html --json").err == ""
+
+
+def test_all_components_leave_nothing_to_choose(fairspan):
+    answer = fairspan("fit people.csv -s sex --drop id region count -k 4")
+    assert "All 4 components keep everything: there is nothing to choose." in answer.out
+    assert "eigen-solve" not in answer.out

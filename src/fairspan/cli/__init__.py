@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import sys
 import threading
@@ -46,6 +47,21 @@ Start with:  fairspan fit people.csv --sensitive sex -k 3 --standardize -o model
 Help of a command, with examples:  fairspan fit --help"""
 
 
+_WORDS = {
+    "sensitive_features=...": "--sensitive COLUMN",
+    "n_components": "-k",
+    "n_features=": "",
+    "n_features": "the number of features",
+    "sensitive_features": "--sensitive",
+    "sample_weight": "--weight",
+    "fairness_weights": "--weights",
+    "fairness_weight": "--fairness-weight",
+    "radius=": "--radius ",
+    "n_bootstrap": "--bootstrap",
+    "random_state": "--seed",
+    "max_time": "--max-time",
+}
+"""What the library calls things -> what the command line does."""
 _INTERRUPTED = "interrupted; files are as they were"
 
 
@@ -144,7 +160,7 @@ def _tell_warnings() -> None:
     told = set()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        text = " ".join(str(message).split())
+        text = in_options(str(message))
         if text not in told:
             told.add(text)
             print(f"{paint('warning:', 'yellow', sys.stderr)} {text}", file=sys.stderr)
@@ -166,6 +182,17 @@ def _stopped(code: int, text: str, debug: bool) -> int:
     return code
 
 
+def in_options(text: str) -> str:
+    """Say in one line, and by the options of the command line, what the library says."""
+
+    def option(found: re.Match[str]) -> str:
+        word, value = _WORDS[found[1]], found[2]
+        return f"{word} " if value else word
+
+    words = "|".join(map(re.escape, _WORDS))
+    return re.sub(rf"(?<![\w-])({words})(?:(?<==)|(?![a-z_]))(=?)", option, " ".join(text.split()))
+
+
 def _sentence(error: Exception) -> str:
     """What an error says, in one line and without Python's own words."""
     if isinstance(error, FileNotFoundError):
@@ -176,7 +203,7 @@ def _sentence(error: Exception) -> str:
         return f"{error.strerror}: {error.filename!r}." if error.filename else f"{error.strerror}."
     if isinstance(error, MemoryError):
         return "there is not enough memory for this table; use fewer columns with --features."
-    text = " ".join(str(error).split())
-    if isinstance(error, ValueError | TypeError | ImportError):
+    text = in_options(str(error))
+    if isinstance(error, ValueError | TypeError | ImportError | OSError):
         return text
     return f"{type(error).__name__}: {text} (--debug shows where; please report it)"

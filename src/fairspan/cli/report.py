@@ -18,7 +18,7 @@ from fairspan.cli.data import (
     load_data,
     load_moments,
 )
-from fairspan.cli.fit import add_model_arguments
+from fairspan.cli.fit import add_model_arguments, check_model_arguments
 from fairspan.cli.paths import check_output
 from fairspan.moments import GroupMoments
 from fairspan.report import Report, build
@@ -51,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read the table and make the page."""
+    check_model_arguments(options)
     check_output(options.output, [options.data], (".html", ".htm"))
     for path in (options.card, options.numbers):
         if path is not None:

@@ -73,6 +73,8 @@ def sentence(plain: Any, fair: Any) -> str:
 
 def proof(model: Any) -> str:
     """Say what is proved."""
+    if len(model.components_) == model.n_features_in_:
+        return f"All {model.n_features_in_} components keep everything: there is nothing to choose."
     if model.result_.status != "optimal":
         return (
             "Not proved optimal: some subspace may have an objective smaller by up to "
