@@ -49,7 +49,7 @@ def model_card(content: dict[str, Any]) -> str:
 def data_facts(content: dict[str, Any]) -> list[tuple[str, str]]:
     """Give what there is to say about the data."""
     data, intervals = content["data"], content["intervals"]
-    source = "group moments (no rows were seen)" if data["from_moments"] else "rows in memory"
+    source = "group moments (no rows were seen)" if data["from_moments"] else "rows of a table"
     made = f"{100 * intervals['level']:.0f} % bootstrap, {intervals['replicates']} replicates"
     return [
         ("rows", f"{data['rows']:,}"),

@@ -1,6 +1,10 @@
 // The page itself: everything follows the sliders at once.
 
-const setText = (id, text) => { if (at(id).textContent !== text) at(id).textContent = text; };
+/** Set text; a number and its % stay in one line. */
+function setText(id, text) {
+  const joined = text.replaceAll(" %", "\u00a0%");
+  if (at(id).textContent !== joined) at(id).textContent = joined;
+}
 
 function cell(row, kind, text, value, note) {
   const made = document.createElement(kind);

@@ -4,7 +4,7 @@ const total = (errors) => errors.reduce((sum, error, a) => sum + shares[a] * err
 const gap = (errors) => Math.max(...errors) - Math.min(...errors);
 const number = (value) => value === 0 ? "0"
   : Math.abs(value) < 1e-4 || Math.abs(value) >= 1e7 ? value.toExponential(3)
-  : Number(value.toPrecision(4)).toLocaleString("en-US", { maximumSignificantDigits: 4 });
+  : value.toLocaleString("en-US", { minimumSignificantDigits: 4, maximumSignificantDigits: 4 });
 
 /** A proved bound with one digit, rounded up: what is said stays true. */
 function atMost(value) {
