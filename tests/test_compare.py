@@ -9,7 +9,7 @@ import pytest
 from sklearn.decomposition import PCA
 
 from fairspan import RobustFairPCA, metrics
-from fairspan.compare import OWN_PCA, compare
+from fairspan._compare import OWN_PCA, compare
 from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.samadi import FairPCA
 from tests.estimators.test_samadi import random_groups

@@ -3,24 +3,22 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fairspan import metrics
-from fairspan.advice import advise
-from fairspan.ambiguity import gelbrich_divergence
-from fairspan.certify import certify
-from fairspan.compare import compare
-from fairspan.estimators.convex import ConvexFairPCA
-from fairspan.estimators.exact import ExactlyFairPCA
-from fairspan.estimators.nullspace import NullSpaceFairPCA
-from fairspan.estimators.robust import RobustFairPCA
-from fairspan.estimators.robust_cv import RobustFairPCACV
-from fairspan.estimators.samadi import FairPCA
-from fairspan.exceptions import HiddenFeatureWarning, NoGroupsWarning, SmallGroupWarning
-from fairspan.frontier import Frontier, fairness_frontier
-from fairspan.model_file import load_model
-from fairspan.moments import GroupMoments
-
 if TYPE_CHECKING:
-    from fairspan import datasets, plotting, report, scorers, sources
+    from fairspan import datasets, metrics, plotting, report, scorers, sources
+    from fairspan._certify import certify
+    from fairspan._compare import compare
+    from fairspan.advice import advise
+    from fairspan.ambiguity import gelbrich_divergence
+    from fairspan.estimators.convex import ConvexFairPCA
+    from fairspan.estimators.exact import ExactlyFairPCA
+    from fairspan.estimators.nullspace import NullSpaceFairPCA
+    from fairspan.estimators.robust import RobustFairPCA
+    from fairspan.estimators.robust_cv import RobustFairPCACV
+    from fairspan.estimators.samadi import FairPCA
+    from fairspan.exceptions import HiddenFeatureWarning, NoGroupsWarning, SmallGroupWarning
+    from fairspan.frontier import Frontier, fairness_frontier
+    from fairspan.model_file import load_model
+    from fairspan.moments import GroupMoments
 
 __version__ = "0.1.0"
 
@@ -50,14 +48,38 @@ __all__ = [
     "sources",
 ]
 
-_LATER = ("datasets", "plotting", "report", "scorers", "sources")
-"""Modules that are imported when they are first used, so that fairspan itself starts quickly."""
+_HOMES = {
+    "ConvexFairPCA": "estimators.convex",
+    "ExactlyFairPCA": "estimators.exact",
+    "FairPCA": "estimators.samadi",
+    "Frontier": "frontier",
+    "GroupMoments": "moments",
+    "HiddenFeatureWarning": "exceptions",
+    "NoGroupsWarning": "exceptions",
+    "NullSpaceFairPCA": "estimators.nullspace",
+    "RobustFairPCA": "estimators.robust",
+    "RobustFairPCACV": "estimators.robust_cv",
+    "SmallGroupWarning": "exceptions",
+    "advise": "advice",
+    "certify": "_certify",
+    "compare": "_compare",
+    "fairness_frontier": "frontier",
+    "gelbrich_divergence": "ambiguity",
+    "load_model": "model_file",
+}
+"""Where names are defined. All is imported when it is first used, so that commands start at
+once; no module may have a public function's name, which it would hide."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return import_module(f"fairspan.{name}")
-    raise AttributeError(f"module 'fairspan' has no attribute {name!r}")
+    if name in _HOMES:
+        found = getattr(import_module(f"fairspan.{_HOMES[name]}"), name)
+    elif name in __all__:
+        found = import_module(f"fairspan.{name}")
+    else:
+        raise AttributeError(f"module 'fairspan' has no attribute {name!r}")
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -28,7 +28,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         removed and the old one stays as it was.
     """
     target = Path(path)
-    temporary = target.with_name(f".{target.stem}{PARTIAL}{secrets.token_hex(8)}{target.suffix}")
+    check_place(target)
+    temporary = _beside(target)
     try:
         yield temporary
         with open(temporary, "rb+") as file:
@@ -37,3 +38,23 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Raise OSError where no file can be made, by the name that was asked for.
+
+    Parameters
+    ----------
+    path : str or path
+        The file to make or to replace.
+    """
+    trial = _beside(Path(path))
+    try:
+        trial.touch()
+        trial.unlink()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{target.stem}{PARTIAL}{secrets.token_hex(8)}{target.suffix}")

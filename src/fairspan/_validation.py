@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
@@ -71,7 +72,9 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     """Check that a word is one of those allowed."""
     if not isinstance(value, str) or value not in choices:
         allowed = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name}={value!r} is not known; use one of {allowed}.")
+        near = get_close_matches(value, choices, n=1) if isinstance(value, str) else []
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"{name}={value!r} is not known; use one of {allowed}.{hint}")
     return value
 
 

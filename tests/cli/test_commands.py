@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -258,3 +259,18 @@ def test_a_report_takes_weights_and_moments(fairspan, folder):
     assert fairspan("report site.npz -o sums.html --numbers sums.json").code == 0
     rows, sums = (json.loads((folder / f"{name}.json").read_text()) for name in ("rows", "sums"))
     assert rows["groups"] == sums["groups"]
+
+
+def test_a_report_of_many_settings_shows_that_it_lives(fairspan):
+    columns = "people.csv --drop id sex count -k 1"
+    answer = fairspan(f"report {columns} -s region -o page.html")
+    assert answer.code == 0
+    last = answer.err.splitlines()[-1]
+    assert re.fullmatch(r"settings solved: (\d+)/\1, \d+:\d\d taken", last)
+    assert fairspan(f"report {columns} -s region -o page.html --json").err == ""
+
+
+def test_all_components_leave_nothing_to_choose(fairspan):
+    answer = fairspan("fit people.csv -s sex --drop id region count -k 4")
+    assert "All 4 components keep everything: there is nothing to choose." in answer.out
+    assert "eigen-solve" not in answer.out

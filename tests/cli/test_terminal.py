@@ -54,6 +54,37 @@ def test_an_interrupted_run_says_so_and_leaves_the_old_file_whole(folder):
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
+# Tells when the first heavy import begins, and waits there to be stopped.
+STARTING = """
+import sys, time
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("numpy", "scipy", "sklearn"):
+            sys.meta_path.remove(self)
+            print("importing", flush=True)
+            time.sleep(60)
+sys.meta_path.insert(0, Slow())
+from importlib import import_module
+sys.exit(import_module("fairspan.cli").main(sys.argv[1:]))
+"""
+
+
+def test_an_interrupt_while_it_starts_is_no_traceback(folder):
+    with subprocess.Popen(
+        [sys.executable, "-c", STARTING, *FIT], stdout=-1, stderr=-1, text=True
+    ) as process:
+        assert process.stdout.readline() == "importing\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 130
+        assert process.stderr.read() == "interrupted; files are as they were\n"
+    assert not (folder / "model.npz").exists()
+
+
+def test_the_command_line_itself_imports_nothing_heavy():
+    program = "import sys, fairspan.cli, fairspan.cli.console; assert 'numpy' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
+
+
 def test_colours_show_on_a_terminal_only_and_never_with_no_color(folder, monkeypatch):
     outer, inner = pty.openpty()
     monkeypatch.delenv("NO_COLOR", raising=False)

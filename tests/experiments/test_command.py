@@ -121,6 +121,8 @@ def test_leakage_of_rfpca_on_energy_is_the_paper_s(tmp_path):
     ("words", "message"),
     [
         (["table1", "--datasets", "iris"], "datasets='iris' is not known; use one of 'default_"),
+        (["table1", "--datasets", "ecoli"], "Did you mean 'e_coli'?"),
+        (["table1", "--methods", "fair_pca"], "Did you mean 'fairpca'?"),
         (["table1", "--datasets", "lfw"], "'lfw' has a target of its own: fairspan reproduce lfw"),
         (["table1", "--datasets", "energy", "energy"], "'energy' is given twice"),
         (["table1", "--methods", "tsne"], "methods='tsne' is not known; use one of 'pca', 'rf"),

@@ -110,3 +110,15 @@ def test_the_paper_s_own_numbers_are_counted_too():
     rows = [row(name, method, 1.0, 1.0) for name, method in published.scores("delta_f_lin")]
     assert [count["paper"] for count in claims.count(rows)] == [10, 8, 4]
     assert claims.count(rows)[0]["ours"] == pytest.approx(14)
+
+
+def test_fewer_splits_than_the_paper_s_are_told_and_explain_nothing():
+    ours = [row("energy", "rfpca", 1.0, 2.0)]
+    paper = published.scores("out_of_sample")
+    whole, few = (compare("A", ours, VALUES, paper, SETTINGS, n) for n in (10, 2))
+    assert whole.title == "A, means over 10 splits"
+    assert any(note.startswith("[1]") for note in whole.notes)
+    assert few.title == "A, means over 2 splits (the paper's: 10)"
+    assert not any(note.startswith("[1]") for note in few.notes)
+    assert "[1]" not in few.markdown()
+    assert few.notes[0] == "Differences from the paper include those between the splits."

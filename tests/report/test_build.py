@@ -12,7 +12,7 @@ from fairspan import ExactlyFairPCA, FairPCA, GroupMoments, RobustFairPCA, repor
 from fairspan.exceptions import SmallGroupWarning
 from fairspan.metrics import bootstrap_intervals
 from fairspan.report._page import embedded_json
-from fairspan.report._sentences import digits, percent, sentences
+from fairspan.report._sentences import percent, sentences
 from tests.report.conftest import HOSTILE
 
 QUICK = {"n_components": 2, "max_components": 2, "n_bootstrap": 0, "standardize": True}
@@ -198,8 +198,19 @@ def test_sentences_fit_the_numbers(before, after, words):
     assert all(word in text for word in [*words, "1 component,", "within 2e-9"])
 
 
+def test_progress_counts_every_step_to_the_end():
+    rng = np.random.default_rng(0)
+    X, groups, seen = rng.normal(size=(90, 3)), ["a", "b", "c"] * 30, []
+    options = {"n_components": 1, "max_components": 2, "n_bootstrap": 0}
+    made = report.build(
+        X, sensitive_features=groups, progress=lambda *at: seen.append(at), **options
+    )
+    stops = made.content["stops"]
+    total = 2 * len(stops["weights"]) * len(stops["radii"])
+    assert seen == [(done, total) for done in range(1, total + 1)]
+
+
 def test_numbers_read_well():
     assert [percent(x) for x in (0.0, 0.0004, 0.0123, 0.2345)] == [
         "under 0.1 %", "under 0.1 %", "1.2 %", "23 %",
     ]  # fmt: skip
-    assert [digits(x) for x in (0.0, 3.2e-9, 1e-5)] == ["0", "3e-9", "1e-5"]

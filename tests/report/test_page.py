@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fairspan import GroupMoments, RobustFairPCA, report
+from fairspan._bounds import at_most
 from tests.report.conftest import HOSTILE, many_rows
 
 SLIDERS = ("weight", "radius", "components")
@@ -95,9 +96,28 @@ def snapshot(page):
 def test_a_page_opens_from_disk_without_network_or_complaint(two_page, two_groups):
     assert two_page.troubles == []
     assert len(two_page.requests) == 1
-    assert two_page.text("headline") == two_groups.headline
-    shown = [two_page.text(name) for name in ("headline", "effect", "proof")]
-    assert " ".join(shown) == two_groups.summary
+    shown = " ".join(two_page.text(name) for name in ("headline", "effect", "proof"))
+    assert "\N{NO-BREAK SPACE}%" in shown
+    assert " %" not in shown
+    assert shown.replace("\N{NO-BREAK SPACE}", " ") == two_groups.summary
+
+
+def test_bars_and_table_show_the_same_digits(two_page):
+    two_page.tab.locator("#reset").click()
+    cells = two_page.tab.locator("#table tbody td[data-value]")
+    script = "cells => cells.map(c => c.firstChild.textContent)"
+    table = np.array(cells.evaluate_all(script)).reshape(-1, 2)
+    assert two_page.column("bars-pca", "text") == table[:2, 0].tolist()
+    assert two_page.column("bars-chosen", "text") == table[:2, 1].tolist()
+    digits = [len(text.replace(".", "").lstrip("0")) for text in table[:3].ravel()]
+    assert digits == [4] * len(digits)
+
+
+def test_the_page_rounds_bounds_up_as_the_model_card_does(two_page, two_groups):
+    two_page.tab.locator("#reset").click()
+    proved = two_groups.content["by_components"][2]["chosen"]["proved"]
+    assert two_page.text("figure-proved") == at_most(proved)
+    assert float(two_page.text("figure-proved")) >= proved
 
 
 @pytest.mark.parametrize("fixture", ["two_page", "many_page"])

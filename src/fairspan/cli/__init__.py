@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
+import signal
 import sys
+import threading
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
 COMMANDS = {
@@ -43,6 +47,24 @@ Start with:  fairspan fit people.csv --sensitive sex -k 3 --standardize -o model
 Help of a command, with examples:  fairspan fit --help"""
 
 
+_WORDS = {
+    "sensitive_features=...": "--sensitive COLUMN",
+    "n_components": "-k",
+    "n_features=": "",
+    "n_features": "the number of features",
+    "sensitive_features": "--sensitive",
+    "sample_weight": "--weight",
+    "fairness_weights": "--weights",
+    "fairness_weight": "--fairness-weight",
+    "radius=": "--radius ",
+    "n_bootstrap": "--bootstrap",
+    "random_state": "--seed",
+    "max_time": "--max-time",
+}
+"""What the library calls things -> what the command line does."""
+_INTERRUPTED = "interrupted; files are as they were"
+
+
 class UsageError(Exception):
     """Arguments that do not go together."""
 
@@ -64,15 +86,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     debug = "--debug" in given
     try:
         with warnings.catch_warnings():
-            _tell_warnings()
-            options = _parser(given).parse_args(given)
-            code: int = import_module(COMMANDS[options.command][1]).run(options)
+            with _leaving_at_once():
+                _tell_warnings()
+                options = _parser(given).parse_args(given)
+                command = import_module(COMMANDS[options.command][1])
+            code: int = command.run(options)
             sys.stdout.flush()
             return code
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else OK
     except KeyboardInterrupt:
-        return _stopped(INTERRUPTED, "interrupted; files are as they were", debug)
+        return _stopped(INTERRUPTED, _INTERRUPTED, debug)
     except BrokenPipeError:
         # What Python flushes on its way out has no reader either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -81,6 +105,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _stopped(BAD_USAGE, f"error: {error}", debug)
     except Exception as error:
         return _stopped(FAILED, f"error: {_sentence(error)}", debug)
+
+
+@contextmanager
+def _leaving_at_once() -> Iterator[None]:
+    """End the process if it is interrupted while modules are imported: some cannot be stopped."""
+
+    def leave(*_: object) -> None:
+        os.write(2, f"{_INTERRUPTED}\n".encode())
+        os._exit(INTERRUPTED)
+
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not usual or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _parser(given: list[str]) -> argparse.ArgumentParser:
@@ -117,7 +160,7 @@ def _tell_warnings() -> None:
     told = set()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        text = " ".join(str(message).split())
+        text = in_options(str(message))
         if text not in told:
             told.add(text)
             print(f"{paint('warning:', 'yellow', sys.stderr)} {text}", file=sys.stderr)
@@ -139,6 +182,17 @@ def _stopped(code: int, text: str, debug: bool) -> int:
     return code
 
 
+def in_options(text: str) -> str:
+    """Say in one line, and by the options of the command line, what the library says."""
+
+    def option(found: re.Match[str]) -> str:
+        word, value = _WORDS[found[1]], found[2]
+        return f"{word} " if value else word
+
+    words = "|".join(map(re.escape, _WORDS))
+    return re.sub(rf"(?<![\w-])({words})(?:(?<==)|(?![a-z_]))(=?)", option, " ".join(text.split()))
+
+
 def _sentence(error: Exception) -> str:
     """What an error says, in one line and without Python's own words."""
     if isinstance(error, FileNotFoundError) and error.filename:
@@ -149,7 +203,7 @@ def _sentence(error: Exception) -> str:
         return f"{error.strerror}: {error.filename!r}." if error.filename else f"{error.strerror}."
     if isinstance(error, MemoryError):
         return "there is not enough memory for this table; use fewer columns with --features."
-    text = " ".join(str(error).split())
+    text = in_options(str(error))
     if isinstance(error, ValueError | TypeError | ImportError | OSError):
         return text
     return f"{type(error).__name__}: {text} (--debug shows where; please report it)"

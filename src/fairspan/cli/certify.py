@@ -6,7 +6,8 @@ import argparse
 from typing import Any
 
 from fairspan import _moments_file
-from fairspan.certify import certify
+from fairspan._bounds import at_most
+from fairspan._certify import certify
 from fairspan.cli import NOT_PROVED, OK, UsageError, console, summary
 from fairspan.cli.data import add_json_argument
 from fairspan.model_file import read_model
@@ -107,12 +108,11 @@ def _text(
     gap = result.optimality_gap
     if result.status == "optimal":
         verdict = console.paint("Proved optimal", "green")
-        verdict += f": no subspace is better by more than {gap:.0e} of the objective."
+        verdict += f": no subspace is better by more than {at_most(gap)} of the objective."
     else:
         verdict = console.paint("Not optimal here, or not proved", "yellow")
-        verdict += (
-            f": some subspace may be better by up to {console.percent(gap)} of the objective."
-        )
+        most = console.percent_at_most(gap)
+        verdict += f": some subspace may be better by up to {most} of the objective."
     weight, radius = setting["fairness_weight"], setting["radius"]
     return "\n".join(
         [

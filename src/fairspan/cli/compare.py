@@ -13,10 +13,10 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from fairspan.cli import OK, UsageError, console, summary
+from fairspan._compare import OWN_PCA, compare
+from fairspan.cli import OK, UsageError, console, in_options, summary
 from fairspan.cli.data import Data, add_json_argument, add_table_arguments, is_moments, load_data
-from fairspan.cli.fit import add_model_arguments, estimator
-from fairspan.compare import OWN_PCA, compare
+from fairspan.cli.fit import add_model_arguments, check_model_arguments, estimator
 from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.exact import ExactlyFairPCA
 from fairspan.estimators.nullspace import NullSpaceFairPCA
@@ -58,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("compare counts every row once; leave out --weight.")
     if options.seeds < 0 or not 0 < options.test_share < 1:
         raise UsageError("--seeds must be 0 or more, and --test-share between 0 and 1.")
+    check_model_arguments(options)
     data = load_data(options)
     codes = encode_groups(data.groups, len(data.X)).codes
     if options.seeds and np.bincount(codes).min() < 2:
@@ -120,7 +121,7 @@ def _compare(
                     for row in _rows(name, chosen[name], data, train, test, options.standardize):
                         found.setdefault(row["method"], []).append(row)
                 except (ValueError, ImportError) as error:
-                    failures[name] = " ".join(str(error).split())
+                    failures[name] = in_options(str(error))
             progress.step()
     results = {name: _numbers(rows) for name, rows in found.items() if name not in failures}
     return dict(sorted(results.items(), key=lambda item: item[0] == OWN_PCA)), failures

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-import numpy as np
+from fairspan._bounds import at_most
 
 _WIDTH = 30
 _EVERY = 0.1
@@ -41,14 +41,13 @@ def answer(as_json: bool, text: str, document: Mapping[str, Any]) -> None:
 
 def plain(value: Any) -> Any:
     """Turn numpy values and tuples into what JSON knows; numbers that are not finite into null."""
-    if isinstance(value, np.ndarray):
+    # Starting must not wait for numpy: its arrays and numbers are known by this method.
+    if hasattr(value, "tolist"):
         return plain(value.tolist())
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
@@ -67,14 +66,21 @@ def percent(share: float) -> str:
     return f"{value:.1f} %" if abs(value) >= 1 or abs(value) < 1e-6 else f"{value:.2g} %"
 
 
+def percent_at_most(share: float) -> str:
+    """Write a bound in per cent, rounded up."""
+    return percent(float(at_most(share, 2)))
+
+
 def plural(count: int, word: str) -> str:
     """Write a count with its noun."""
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def sentences(*texts: str) -> str:
-    """Set sentences in lines that fit a page."""
-    return textwrap.fill(" ".join(texts), 96, break_long_words=False, break_on_hyphens=False)
+    """Set sentences in lines that fit a page; a number and its % stay together."""
+    text = " ".join(texts).replace(" %", "\N{NO-BREAK SPACE}%")
+    lines = textwrap.fill(text, 96, break_long_words=False, break_on_hyphens=False)
+    return lines.replace("\N{NO-BREAK SPACE}%", " %")
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -138,6 +138,11 @@ def _cells(line: str, separator: str) -> list[str]:
 def _check_names(path: Path, names: tuple[str, ...]) -> None:
     if "\0" in "".join(names):
         raise ValueError(f"{str(path)!r} is not a text file.")
+    if "" in names:
+        raise ValueError(
+            f"{str(path)!r} has no name for its column {names.index('') + 1}; write one in its "
+            "first line."
+        )
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"{str(path)!r} has columns of the same name: {twice[:5]}; rename them.")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairspan import __version__
+from fairspan._validation import check_integer, check_number
 from fairspan.cli import OK, summary
 from fairspan.cli.console import answer, paint, sentences
 from fairspan.cli.data import (
@@ -69,6 +70,13 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def check_model_arguments(options: argparse.Namespace) -> None:
+    """Refuse numbers that no table would allow, before one is read."""
+    check_integer("n_components", options.components, 1)
+    check_number("fairness_weight", options.fairness_weight)
+    check_number("radius", options.radius)
+
+
 def estimator(options: argparse.Namespace) -> RobustFairPCA:
     """Give the unfitted estimator that the options describe."""
     return RobustFairPCA(
@@ -81,9 +89,10 @@ def estimator(options: argparse.Namespace) -> RobustFairPCA:
 
 def run(options: argparse.Namespace) -> int:
     """Fit, save, and tell what came of it."""
-    for path in (options.output, options.report):
+    check_model_arguments(options)
+    for path, endings in ((options.output, (".npz",)), (options.report, (".html", ".htm"))):
         if path is not None:
-            check_output(path, [options.data])
+            check_output(path, [options.data], endings)
     data: Data | TableMoments | None = None
     if is_moments(options.data):
         moments, columns = load_moments(options)

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from fairspan._atomic import replacing
+from fairspan._bounds import at_most
+from fairspan._validation import check_integer, check_number
 from fairspan.cli import OK, UsageError, console, summary
 from fairspan.cli.data import (
     Data,
@@ -72,6 +74,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Find the curve, write it and tell what it says."""
+    check_integer("n_components", options.components, 1)
+    for weight in options.weights or []:
+        check_number("fairness_weights", weight)
+    check_number("radius", options.radius)
     outputs = [check_output(path, [options.data], _ENDINGS) for path in options.output]
     data, moments = _load(options)
     frontier = _frontier(options, data, moments)
@@ -194,7 +200,7 @@ def _table(frontier: Frontier) -> str:
                 _cell(frontier, "gap", i),
                 _cell(frontier, "total_error", i),
                 *map(console.number, errors),
-                f"{frontier.optimality_gap[i]:.0e}",
+                at_most(frontier.optimality_gap[i]),
             ]
         )
     text = console.table(header, rows)

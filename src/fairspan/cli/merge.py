@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Add the moments."""
-    check_output(options.output, options.files)
+    check_output(options.output, options.files, (".npz",))
     total, columns = _moments_file.load(options.files[0])
     for path in options.files[1:]:
         more, others = _moments_file.load(path)

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read the table and write its moments."""
-    check_output(options.output, [options.data])
+    check_output(options.output, [options.data], (".npz",))
     if is_moments(options.data):
         raise UsageError(f"{options.data!r} is no table; fairspan info tells what it holds.")
     data = load_table_moments(options)

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from fairspan._atomic import check_place
+
 
 def check_output(
     path: str | Path, inputs: Iterable[str | Path] = (), endings: Sequence[str] = ()
@@ -27,11 +29,6 @@ def check_output(
         The path.
     """
     path = Path(path)
-    if endings and path.suffix.lower() not in endings:
-        raise ValueError(
-            f"the output {str(path)!r} must end in one of {', '.join(endings)}; that sets its "
-            "format."
-        )
     if path.is_dir():
         raise ValueError(f"the output {str(path)!r} is a folder; name a file in it.")
     if path.exists() and not path.is_file():
@@ -41,9 +38,16 @@ def check_output(
             f"the folder {str(path.parent)!r} of the output {path.name!r} does not exist; make "
             "it first."
         )
-    if not os.access(path.parent, os.W_OK):
-        raise ValueError(f"the folder {str(path.parent)!r} may not be written to.")
     for other in inputs:
         if path.exists() and Path(other).exists() and os.path.samefile(path, other):
             raise ValueError(f"the output {str(path)!r} is also an input; choose another name.")
+    if endings and path.suffix.lower() not in endings:
+        raise ValueError(
+            f"the output {str(path)!r} must end in {' or '.join(endings)}; that sets its format."
+        )
+    try:
+        check_place(path)
+    except OSError as error:
+        why = (error.strerror or "it failed").lower()
+        raise ValueError(f"cannot write to {str(path)!r}: {why}.") from None
     return path

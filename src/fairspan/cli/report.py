@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from fairspan._atomic import replacing
 from fairspan.cli import OK
-from fairspan.cli.console import answer, paint, sentences
+from fairspan.cli.console import Progress, answer, paint, sentences
 from fairspan.cli.data import (
     Data,
     add_json_argument,
@@ -17,7 +18,7 @@ from fairspan.cli.data import (
     load_data,
     load_moments,
 )
-from fairspan.cli.fit import add_model_arguments
+from fairspan.cli.fit import add_model_arguments, check_model_arguments
 from fairspan.cli.paths import check_output
 from fairspan.moments import GroupMoments
 from fairspan.report import Report, build
@@ -27,6 +28,9 @@ examples:
   fairspan report people.csv --sensitive sex -k 3 --standardize -o page.html
   fairspan report people.csv -s sex -k 3 -o page.html --card card.md --numbers page.json
   fairspan report all.npz -k 3 -o page.html       (moments of many sites, see merge)"""
+
+_MANY = 20
+"""Steps from which on a report shows its progress."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read the table and make the page."""
+    check_model_arguments(options)
     check_output(options.output, [options.data], (".html", ".htm"))
     for path in (options.card, options.numbers):
         if path is not None:
@@ -74,14 +79,24 @@ def write(source: Data | GroupMoments, options: Any, path: str) -> Report:
             "sample_weight": source.weight,
             "feature_names": source.columns.feature_names,
         }
-    report = build(
-        source.X if isinstance(source, Data) else source,
-        **rows,
-        n_components=options.components,
-        fairness_weight=options.fairness_weight,
-        radius=options.radius,
-        standardize=options.standardize,
-        title=getattr(options, "title", None) or Path(options.data).name,
-    )
+    bars: list[Progress] = []
+    with ExitStack() as stack:
+
+        def show(done: int, total: int) -> None:
+            if not bars:
+                bar = Progress(total, "settings solved", hidden=total < _MANY or options.json)
+                bars.append(stack.enter_context(bar))
+            bars[0].step(done - bars[0].done)
+
+        report = build(
+            source.X if isinstance(source, Data) else source,
+            **rows,
+            n_components=options.components,
+            fairness_weight=options.fairness_weight,
+            radius=options.radius,
+            standardize=options.standardize,
+            title=getattr(options, "title", None) or Path(options.data).name,
+            progress=show,
+        )
     report.write_html(path)
     return report

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairspan._bounds import at_most
 from fairspan.cli import console
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.groups import ONE_GROUP
@@ -72,14 +73,16 @@ def sentence(plain: Any, fair: Any) -> str:
 
 def proof(model: Any) -> str:
     """Say what is proved."""
+    if len(model.components_) == model.n_features_in_:
+        return f"All {model.n_features_in_} components keep everything: there is nothing to choose."
     if model.result_.status != "optimal":
         return (
             "Not proved optimal: some subspace may have an objective smaller by up to "
-            f"{console.percent(model.optimality_gap_)} of it."
+            f"{console.percent_at_most(model.optimality_gap_)} of it."
         )
     return (
-        f"Proved with {model.n_eigensolves_} eigen-solves: no subspace has an objective smaller by "
-        f"more than {model.optimality_gap_:.0e} of it."
+        f"Proved with {console.plural(model.n_eigensolves_, 'eigen-solve')}: no subspace has an "
+        f"objective smaller by more than {at_most(model.optimality_gap_)} of it."
     )
 
 

@@ -60,7 +60,7 @@ def write_sizes(rows: list[Row], request: Request) -> list[Path]:
 
 def write_table1(rows: list[Row], request: Request) -> list[Path]:
     """Write the out-of-sample scores, and the claims where all methods are there."""
-    title = "Table 1: out of sample, three components, means over splits"
+    title = "Table 1: out of sample, three components"
     paper = published.scores("out_of_sample")
     files = _write_scores("table1", title, rows, _SCORES, paper, request)
     counts = claims.count(means(rows, _SCORES))
@@ -72,7 +72,7 @@ def write_table1(rows: list[Row], request: Request) -> list[Path]:
 
 def write_in_sample(rows: list[Row], request: Request) -> list[Path]:
     """Write the in-sample scores."""
-    title = "In sample, three components, means over splits"
+    title = "In sample, three components"
     renamed = [row | {name: row[f"{name}_in_sample"] for name in _SCORES} for row in rows]
     paper = published.scores("in_sample")
     return _write_scores("table-insample", title, renamed, _SCORES, paper, request)
@@ -159,5 +159,6 @@ def _write_scores(
         write_csv(request.output / f"{name}.csv", averages, ("dataset", "method", *values)),
         write_csv(request.output / f"{name}_seeds.csv", rows, splits),
     ]
-    table = compare(title, averages, values, paper, request.settings)
+    n_splits = len({row["seed"] for row in rows})
+    table = compare(title, averages, values, paper, request.settings, n_splits)
     return files + table.write(request.output, name)

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fairspan.experiments import curves, outputs, toy, trials
+from fairspan.experiments.comparison import SPLITS
 from fairspan.experiments.methods import TITLES
 from fairspan.experiments.outputs import Request
 from fairspan.experiments.runner import Task
 from fairspan.experiments.sources import FACES, TABLES
 from fairspan.experiments.store import Row
-
-SEEDS = 10
 
 
 class Target(NamedTuple):
@@ -53,7 +52,7 @@ def _split_tasks(
             dataset=dataset,
         )
         for dataset in datasets
-        for seed in range(request.seeds or SEEDS)
+        for seed in range(request.seeds or SPLITS)
         for name in request.method_names
     ]
 

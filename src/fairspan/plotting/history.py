@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fairspan import _palette
+from fairspan._bounds import at_most
 from fairspan.plotting._axes import axes_or_new, tidy
 from fairspan.solvers.result import SolverResult
 
@@ -71,7 +72,7 @@ def plot_history(model: Any, *, ax: Any = None) -> Any:
         )
     axes.set_xlabel("iteration")
     axes.set_ylabel("objective")
-    axes.set_title(f"{result.solver}: proved within {result.optimality_gap:.0e}")
+    axes.set_title(f"{result.solver}: proved within {at_most(result.optimality_gap)}")
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.legend(frameon=False)
     return tidy(axes)

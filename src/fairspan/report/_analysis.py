@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,8 +26,8 @@ from fairspan.solvers.trace import TradeOff
 
 _ANCHORS = 12
 """Points of the curve whose intervals are found; the page interpolates between them."""
-_SECONDS = 0.25
-"""Time for the proof at each stop, for more than two groups."""
+_SECONDS, _ALL_SECONDS = 0.25, 20.0
+"""Time for the proof at each stop of more than two groups, and for all of them, in seconds."""
 _FEATURES = 12
 """Most features whose loadings are shown for a component."""
 
@@ -100,7 +101,27 @@ class Analysis:
     loadings: list[dict[str, Any]] = field(default_factory=list)
 
 
-def analyse(data: Data, k: int, weight: float, radius: float, settings: Settings) -> Analysis:
+def n_solves(settings: Settings, numbers: Sequence[int]) -> int:
+    """Count the steps that analyses of these numbers of components report."""
+    stops = 1 if len(settings.shares) == 2 else len(settings.weights) * len(settings.radii)
+    return stops * len(numbers)
+
+
+def seconds_each(n_stops: int) -> float:
+    """Share the time for all proofs among the stops."""
+    return min(_SECONDS, _ALL_SECONDS / n_stops)
+
+
+def analyse(
+    data: Data,
+    k: int,
+    weight: float,
+    radius: float,
+    settings: Settings,
+    *,
+    seconds: float = _SECONDS,
+    step: Callable[[], None] = lambda: None,
+) -> Analysis:
     """Find all that a report says about k components.
 
     Parameters
@@ -113,6 +134,10 @@ def analyse(data: Data, k: int, weight: float, radius: float, settings: Settings
         The setting of the report.
     settings : Settings
         Where the sliders can stand.
+    seconds : float
+        Time for the proof at each stop, for more than two groups.
+    step : callable
+        Called after each of the steps that :func:`n_solves` counts.
 
     Returns
     -------
@@ -132,10 +157,11 @@ def analyse(data: Data, k: int, weight: float, radius: float, settings: Settings
         assert trade_off.region is not None
         found.curve = trace_page_curve(trade_off.boundary, settings)
         found.anchors = _anchors(found.curve)
+        step()
     else:
         chosen = solve(problem, objective, SolverOptions())
         found = Analysis(k, pca, chosen, fair_pca)
-        found.optima = _optima(problem, settings, (weight, radius), chosen)
+        found.optima = _optima(problem, settings, (weight, radius), chosen, seconds, step)
     found.components, _ = canonical_basis(problem, chosen.components, data.basis)
     plain_components, _ = canonical_basis(problem, pca.components, data.basis)
     found.loadings = _loadings(data.feature_names, found.components, plain_components)
@@ -164,6 +190,8 @@ def _optima(
     settings: Settings,
     setting: tuple[float, float],
     chosen: SolverResult,
+    seconds: float,
+    step: Callable[[], None],
 ) -> list[SolverResult]:
     """Solve every stop; the report's own has been solved with more time for its proof."""
     found = []
@@ -171,10 +199,11 @@ def _optima(
         for radius in settings.radii:
             if (weight, radius) == setting:
                 found.append(chosen)
-                continue
-            radii = radii_from(radius, settings.sizes)
-            objective = RobustFairObjective(problem.shares, weight, radii)
-            found.append(solve(problem, objective, SolverOptions(max_time=_SECONDS)))
+            else:
+                radii = radii_from(radius, settings.sizes)
+                objective = RobustFairObjective(problem.shares, weight, radii)
+                found.append(solve(problem, objective, SolverOptions(max_time=seconds)))
+            step()
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -21,7 +21,7 @@ from fairspan._validation import (
 from fairspan.estimators.steps import check_size, pooled_scale, warn_of_small_groups
 from fairspan.groups import encode_groups
 from fairspan.moments import GroupMoments
-from fairspan.report._analysis import Analysis, Data, analyse
+from fairspan.report._analysis import Analysis, Data, analyse, n_solves, seconds_each
 from fairspan.report._content import facts_of, groups_of, page_data, projected_rows
 from fairspan.report._intervals import LEVEL, Rows, bootstrap_all, check_resampling
 from fairspan.report._report import Report
@@ -51,6 +51,7 @@ def build(
     n_bootstrap: int = 500,
     include_rows: bool = False,
     random_state: int = 0,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Analyse how PCA and RobustFairPCA serve the groups of a table.
 
@@ -84,6 +85,8 @@ def build(
         holds aggregates only.
     random_state : int, default=0
         Seed of the bootstrap and of the choice of rows.
+    progress : callable, optional
+        Called after each step of the analysis with the steps done and the steps in all.
 
     Returns
     -------
@@ -116,7 +119,7 @@ def build(
     warn_of_small_groups(moments, n_components)
     variance = float(np.einsum("a,aii->", moments.shares, data.small.second_moments))
     settings = Settings.around(moments, weight, size, variance)
-    found = [analyse(data, k, weight, size, settings) for k in numbers]
+    found = _analyses(data, numbers, (weight, size), settings, progress)
     intervals = _intervals(data, rows, found, n_bootstrap, random_state)
     content = {
         "format": "fairspan.report",
@@ -197,6 +200,26 @@ def _prepare(
             f"feature_names has {len(names)} names but there are n_features={moments.n_features}."
         )
     return Data(moments, scale, scaled.in_basis(), scaled.basis, [str(name) for name in names])
+
+
+def _analyses(
+    data: Data,
+    numbers: list[int],
+    setting: tuple[float, float],
+    settings: Settings,
+    progress: Callable[[int, int], None] | None,
+) -> list[Analysis]:
+    """Look at every number of components, and tell how far the work is."""
+    total, done = n_solves(settings, numbers), 0
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, total)
+
+    seconds = seconds_each(total)
+    return [analyse(data, k, *setting, settings, seconds=seconds, step=step) for k in numbers]
 
 
 def _intervals(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fairspan.report._sentences import digits, sentences
+from fairspan._bounds import at_least, at_most
+from fairspan.report._sentences import sentences
 
 
 def model_card(content: dict[str, Any]) -> str:
@@ -35,8 +36,8 @@ def model_card(content: dict[str, Any]) -> str:
         "```python\n" + python_code(setting) + "\n```",
         "## Result",
         f"- objective: {chosen['objective']:.8g}\n"
-        f"- proved lower bound: {chosen['lower_bound']:.8g}\n"
-        f"- relative gap between them: {digits(chosen['proved'])}",
+        f"- proved lower bound: {at_least(chosen['lower_bound'], 8)}\n"
+        f"- relative gap between them: {at_most(chosen['proved'])}",
         "## Scope",
         content["scope"],
         "## Versions",
@@ -48,7 +49,7 @@ def model_card(content: dict[str, Any]) -> str:
 def data_facts(content: dict[str, Any]) -> list[tuple[str, str]]:
     """Give what there is to say about the data."""
     data, intervals = content["data"], content["intervals"]
-    source = "group moments (no rows were seen)" if data["from_moments"] else "rows in memory"
+    source = "group moments (no rows were seen)" if data["from_moments"] else "rows of a table"
     made = f"{100 * intervals['level']:.0f} % bootstrap, {intervals['replicates']} replicates"
     return [
         ("rows", f"{data['rows']:,}"),

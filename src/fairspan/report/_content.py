@@ -25,11 +25,11 @@ def page_data(found: Analysis, intervals: list[dict[str, FloatArray]] | None) ->
         "chosen": _point(found.chosen.group_errors, next(of, None))
         | {
             "objective": plain(found.chosen.objective),
-            "lower_bound": plain(found.chosen.lower_bound),
-            "proved": plain(found.chosen.optimality_gap),
+            "lower_bound": float(found.chosen.lower_bound),
+            "proved": float(found.chosen.optimality_gap),
         },
         "fair_pca": _point(found.fair_pca.group_errors_, None)
-        | {"proved": plain(found.fair_pca.optimality_gap_)},
+        | {"proved": float(found.fair_pca.optimality_gap_)},
         "loadings": [
             {**row, "chosen": plain(row["chosen"]), "pca": plain(row["pca"])}
             for row in found.loadings
@@ -37,7 +37,7 @@ def page_data(found: Analysis, intervals: list[dict[str, FloatArray]] | None) ->
     }
     if found.trade_off is None:
         page["optima"] = [
-            _point(optimum.group_errors, next(of, None)) | {"proved": plain(optimum.optimality_gap)}
+            _point(optimum.group_errors, next(of, None)) | {"proved": float(optimum.optimality_gap)}
             for optimum in found.optima
         ]
         return page
@@ -60,7 +60,7 @@ def _two_groups(
         "curve": {
             "points": plain(curve.points),
             "corners": plain(curve.corners),
-            "accuracy": plain(curve.accuracy),
+            "accuracy": float(curve.accuracy),
         },
     }
     if intervals:

@@ -56,7 +56,9 @@ def page(content: dict[str, Any]) -> str:
             for name in row["features"]
         },
     }
-    headline, effect, proof = map(html.escape, sentences(content))
+    headline, effect, proof = (
+        html.escape(text).replace(" %", "&nbsp;%") for text in sentences(content)
+    )
     parts = {
         "title": html.escape(content["title"]),
         "headline": headline,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairspan._bounds import at_most
+
 TEMPLATES = {
     "unequal": "With {components}, PCA reconstructs {worst} {before} worse than {best}.",
     "perfect": "With {components}, PCA reconstructs {best} without error, but not {worst}.",
@@ -12,7 +14,7 @@ TEMPLATES = {
     "widens": "RobustFairPCA changes the gap to {after} for {cost} more total error.",
     "same": "RobustFairPCA finds the same: nothing better is possible at this setting.",
     "proof": (
-        "Proved optimal within {proved}: no projection can lower the weighed sum of total error "
+        "Proved optimal within {proved}: no projection can lower the weighted sum of total error "
         "and gap by more than that share."
     ),
 }
@@ -46,7 +48,7 @@ def sentences(content: dict[str, Any]) -> tuple[str, str, str]:
         "before": percent(_excess(before)),
         "after": percent(_excess(after)),
         "cost": percent(_total(shares, after) / max(_total(shares, before), _ZERO) - 1),
-        "proved": digits(page["chosen"]["proved"]),
+        "proved": at_most(page["chosen"]["proved"]),
     }
     if min(before) <= _ZERO * max(before):
         first = "equal" if max(before) == 0 else "perfect"
@@ -74,14 +76,6 @@ def percent(share: float) -> str:
     if value < 0.05:
         return "under 0.1 %"
     return f"{value:.0f} %" if value >= 9.95 else f"{value:.1f} %"
-
-
-def digits(value: float) -> str:
-    """Give a small number by its order: 3e-9."""
-    if value <= 0:
-        return "0"
-    mantissa, exponent = f"{value:.0e}".split("e")
-    return f"{mantissa}e{int(exponent)}"
 
 
 def _excess(errors: list[float]) -> float:

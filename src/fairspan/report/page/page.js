@@ -1,6 +1,10 @@
 // The page itself: everything follows the sliders at once.
 
-const setText = (id, text) => { if (at(id).textContent !== text) at(id).textContent = text; };
+/** Set text; a number and its % stay in one line. */
+function setText(id, text) {
+  const joined = text.replaceAll(" %", "\u00a0%");
+  if (at(id).textContent !== joined) at(id).textContent = joined;
+}
 
 function cell(row, kind, text, value, note) {
   const made = document.createElement(kind);
@@ -45,7 +49,7 @@ function show() {
   setText("figure-before", percent(excess(before)));
   setText("figure-after", percent(excess(after)));
   setText("figure-cost", percent(total(after) / Math.max(total(before), 1e-12) - 1));
-  setText("figure-proved", small(chosen.proved));
+  setText("figure-proved", atMost(chosen.proved));
   if (two) setText("fair-name", gap(page.exactly_fair.errors) <= 1e-6 * total(before)
     ? "equal errors" : "smallest gap");
   for (const name of ["weight", "radius", "components"]) {
@@ -121,7 +125,7 @@ function writeTexts() {
   const worst = Math.max(...data.by_components.map((page) => page.curve?.accuracy ?? 0));
   setText("method-text", two
     ? "This page holds the boundary of the attainable errors and finds the optimum of each slider "
-      + `position by itself; its objective is proved right within ${small(worst)} of it at every position. `
+      + `position by itself; its objective is proved right within ${atMost(worst)} of it at every position. `
       + "At the report’s own setting the solver’s result and proof are shown."
     : `The sliders stop at ${solved} settings for each number of components, all solved beforehand; `
       + "the proof of each is shown with it.");

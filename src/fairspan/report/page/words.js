@@ -4,8 +4,15 @@ const total = (errors) => errors.reduce((sum, error, a) => sum + shares[a] * err
 const gap = (errors) => Math.max(...errors) - Math.min(...errors);
 const number = (value) => value === 0 ? "0"
   : Math.abs(value) < 1e-4 || Math.abs(value) >= 1e7 ? value.toExponential(3)
-  : Number(value.toPrecision(4)).toLocaleString("en-US", { maximumSignificantDigits: 4 });
-const small = (value) => value <= 0 ? "0" : value.toExponential(0).replace("e+", "e");
+  : value.toLocaleString("en-US", { minimumSignificantDigits: 4, maximumSignificantDigits: 4 });
+
+/** A proved bound with one digit, rounded up: what is said stays true. */
+function atMost(value) {
+  if (value <= 0) return "0";
+  const [mantissa, exponent] = value.toExponential().split("e").map(Number);
+  const up = Math.ceil(mantissa);
+  return up === 10 ? `1e${exponent + 1}` : `${up}e${exponent}`;
+}
 
 const quoted = (label) => /^[\p{L} ]*$/u.test(label) ? label : `“${label}”`;
 
@@ -31,7 +38,7 @@ function sentences(k, before, after, proved) {
     before: percent(excess(before)),
     after: percent(excess(after)),
     cost: percent(total(after) / Math.max(total(before), 1e-12) - 1),
-    proved: small(proved),
+    proved: atMost(proved),
   };
   let first = excess(before) < 5e-6 ? "equal" : "unequal";
   if (low <= 1e-12 * high) first = high === 0 ? "equal" : "perfect";
