@@ -118,3 +118,44 @@ def test_missing_values_are_refused_or_left_out_with_their_count(
 def test_a_column_that_counts_the_rows_is_pointed_out(fairspan):
     answer = fairspan("fit people.csv -s sex --drop region")
     assert "column 'id' just counts the rows" in answer.out
+
+
+def table(folder, text):
+    (folder / "table.csv").write_text(text)
+
+
+ROWS = "".join(
+    f"{i % 7},{i % 5},{['True', 'False'][i % 2]},{'M' if i % 3 else 'F'}\n" for i in range(40)
+)
+
+
+def test_labels_that_differ_by_spaces_only_are_one_group_and_it_is_told(fairspan, folder):
+    table(folder, "a,b,c,sex\n" + ROWS + '1,2,True, M\n3,1,False,"M "\n')
+    answer = fairspan("fit table.csv -s sex -k 1 --json").json
+    assert [group["label"] for group in answer["fit"]["groups"]] == ["F", "M"]
+    assert "column 'sex': spaces around 2 labels left out" in answer["notes"]
+    table(folder, ("a,b,c,sex\n" + ROWS).replace(",", ", "))
+    answer = fairspan("fit table.csv -s sex -k 1 --json").json
+    assert not any("spaces" in note for note in answer["notes"])
+
+
+def test_true_and_false_are_read_as_1_and_0_and_it_is_told(fairspan, folder):
+    table(folder, "a,b,c,sex\n" + ROWS)
+    words = fairspan("fit table.csv -s sex -k 1 --json").json
+    assert words["notes"] == ["column 'c': true and false are read as 1 and 0"]
+    table(folder, ("a,b,c,sex\n" + ROWS).replace("True", "1").replace("False", "0"))
+    numbers = fairspan("fit table.csv -s sex -k 1 --json").json
+    assert words["fit"] == numbers["fit"]
+
+
+def test_the_ways_out_fit_the_text(refused, folder):
+    rows = "".join(f"{i};{i},5;2026-01-{i:02};{'xy'[i % 2]};{'mf'[i % 2]}\n" for i in range(1, 29))
+    table(folder, "a;price;day;kind;sex\n" + rows)
+    text = refused("fit table.csv -s sex")
+    assert "in 3 columns: 'price' ('1,5' in line 2)" in text
+    assert "'price' has numbers with a decimal comma; write them with a point." in text
+    assert "--drop day kind" in text
+    assert "--one-hot kind," in text
+    header = ",".join(f"c{i}" for i in range(9))
+    table(folder, f"{header},sex\n" + "".join(f"{'x,' * 9}{s}\n" for s in "mfmf"))
+    assert "--drop c0 c1 c2 c3 c4 c5 and 3 more" in refused("fit table.csv -s sex")

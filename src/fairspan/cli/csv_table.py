@@ -14,14 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from fairspan.cli.cells import NotNumbers
 from fairspan.cli.console import Progress
-from fairspan.cli.tables import Coded, NotNumbers, Table
+from fairspan.cli.tables import Coded, Table
 from fairspan.sources.values import MISSING_WORDS
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 NO_NUMBERS = {*map(str.lower, MISSING_WORDS), "none", "?", "."}
 """What counts as missing in columns of numbers, in any case."""
 
+_TRUTHS = {"true", "false"}
 _ROWS, _CELLS = 20_000, 2**21
 _LARGE = 64 * 2**20
 """Most rows and cells in a piece; bytes from which on reading shows its progress."""
@@ -36,6 +38,7 @@ class CsvTable:
     separator: str
     encoding: str
     notes: tuple[str, ...]
+    is_spaced: bool = False
     is_text: bool = True
 
     @classmethod
@@ -53,7 +56,9 @@ class CsvTable:
                 notes.append(f"columns are separated by {SEPARATORS[separator]}s (detected)")
         names = tuple(cell.strip() for cell in _cells(first, separator))
         _check_names(path, names)
-        return cls(path, names, separator, encoding, tuple(notes))
+        # Where a space follows each separator of the header, it is no part of the cells.
+        is_spaced = f"{separator} " in first
+        return cls(path, names, separator, encoding, tuple(notes), is_spaced)
 
     def pieces(self, numbers: Sequence[Any], texts: Sequence[Any]) -> Iterator[Table]:
         """Read columns as numbers and columns as text."""
@@ -71,11 +76,13 @@ class CsvTable:
                 for j, place in enumerate(wanted):
                     matrix[:, j] = _numbers(columns[place], self.names[place], line, problems)
                 coded = {name: _code(columns[self.names.index(name)]) for name in texts}
+                for name in texts:
+                    problems.add_spaces(name, columns[self.names.index(name)])
                 progress.step(raw.tell() // 2**20 - progress.done)
                 yield Table(matrix, coded, problems)
 
     def _blocks(self, text: Any) -> Iterator[tuple[int, list[list[str]]]]:
-        reader = csv.reader(text, delimiter=self.separator, skipinitialspace=True)
+        reader = csv.reader(text, delimiter=self.separator, skipinitialspace=self.is_spaced)
         next(row for row in reader if row)
         try:
             while piece := list(islice(reader, min(_ROWS, _CELLS // len(self.names) + 1))):
@@ -166,6 +173,10 @@ def _numbers(cells: Sequence[str], name: str, line: int, problems: NotNumbers) -
         return np.fromiter(map(float, cells), np.float64, len(cells))
     except ValueError:
         pass
+    words = [cell.strip().lower() for cell in cells]
+    if _TRUTHS & set(words) and set(words) <= _TRUTHS | NO_NUMBERS:
+        problems.add_truths(name, len(cells))
+        return np.array([{"true": 1.0, "false": 0.0}.get(word, np.nan) for word in words])
     values = np.full(len(cells), np.nan)
     for i, cell in enumerate(cells):
         if _is_number(cell):

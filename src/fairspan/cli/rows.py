@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from fairspan._types import BoolArray, FloatArray
+from fairspan.cli.cells import NotNumbers
 from fairspan.cli.columns import Columns, indicators
 from fairspan.cli.console import plural
-from fairspan.cli.tables import Coded, NotNumbers, Source, Table
+from fairspan.cli.tables import Coded, Source, Table
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Preparation:
             for j in self._counting
             if self.n_rows > 2
         ]
-        return (*self.source.notes, *one_hot, *self.losses, *counting)
+        return (*self.source.notes, *self._problems.notes, *one_hot, *self.losses, *counting)
 
     @property
     def losses(self) -> tuple[str, ...]:
@@ -148,18 +149,8 @@ class Preparation:
 
     def _refuse_text(self) -> None:
         """Refuse columns that should be numbers and are not, naming the ways out."""
-        problems = self._problems
-        if not problems.counts:
-            return
-        listed = [f"{name!r} ({problems.examples[name]})" for name in problems.counts]
-        names = " ".join(str(name) for name in list(problems.counts)[:3])
-        raise ValueError(
-            f"{str(self.source.path)!r} has text where numbers are needed, in "
-            f"{plural(len(listed), 'column')}: {'; '.join(listed[:6])}"
-            f"{' ...' if len(listed) > 6 else ''}. Leave it out (--drop {names}), turn it into "
-            f"columns of zeros and ones (--one-hot {names}), or name the columns to use "
-            "(--features)."
-        )
+        if self._problems.counts:
+            raise ValueError(self._problems.refusal(self.source.path))
 
     def _refuse_missing(self) -> None:
         if not self._absent:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -13,11 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fairspan._types import BoolArray, FloatArray
+from fairspan.cli.cells import NotNumbers
 from fairspan.sources.readers import batch_rows, read_tables, types_of
 from fairspan.sources.values import MISSING_WORDS, as_numbers, decoded, is_missing, is_number_type
-
-Name = str | int
-"""Columns of tables have names; those of arrays have numbers."""
 
 TEXT = (".csv", ".tsv", ".txt", ".gz")
 ARROW = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
@@ -57,26 +55,6 @@ class Coded:
         place = {value: i for i, value in enumerate(known)}
         places = [place.get(value, -1) for value in self.values]
         return type(self)(np.array([*places, -1], dtype=np.int32)[self.codes], known)
-
-
-@dataclass
-class NotNumbers:
-    """Cells that should have been numbers: how many in each column, and the first of them."""
-
-    counts: dict[Name, int] = field(default_factory=dict)
-    examples: dict[Name, str] = field(default_factory=dict)
-
-    def add(self, name: Name, cell: str, line: int | None = None, count: int = 1) -> None:
-        """Count a cell."""
-        where = "" if line is None else f" in line {line}"
-        self.counts[name] = self.counts.get(name, 0) + count
-        self.examples.setdefault(name, f"{cell[:30]!r}{where}")
-
-    def merge(self, other: NotNumbers) -> None:
-        """Add what was found in further rows."""
-        for name, count in other.counts.items():
-            self.counts[name] = self.counts.get(name, 0) + count
-            self.examples.setdefault(name, other.examples[name])
 
 
 @dataclass(frozen=True)
@@ -250,8 +228,10 @@ def _naming(path: Path, form: str) -> Iterator[None]:
 def _arrow_numbers(column: Any, name: str, problems: NotNumbers) -> Any:
     if is_number_type(column.type):
         return as_numbers(column)
-    first = column.drop_null()[:1].to_pylist() or ["nothing"]
-    problems.add(name, str(first[0]), count=len(column) - column.null_count)
+    met = [str(value) for value in column.unique().to_pylist() if value is not None] or ["nothing"]
+    problems.add(name, met[0], count=len(column) - column.null_count)
+    for text in met[1:]:
+        problems.add(name, text, count=0)
     return np.nan
 
 
