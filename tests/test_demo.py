@@ -16,4 +16,5 @@ def test_the_demo_prints_draws_and_reports(tmp_path, capsys):
     assert "'malignant' 21" in printed
     assert printed.rstrip().endswith(str(page))
     assert picture.stat().st_size > 10_000
-    assert "PCA reconstructs malignant 21 % worse than benign" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8").replace("&nbsp;", " ")
+    assert "PCA reconstructs malignant 21 % worse than benign" in text

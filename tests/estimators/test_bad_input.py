@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -264,7 +265,8 @@ def test_a_model_that_is_not_fitted_says_so():
 
 def test_a_fitted_model_refuses_rows_of_another_shape():
     model = RobustFairPCA(2).fit(X, sensitive_features=GROUPS)
-    for call in (model.transform, model.score, model.reconstruction_errors, model.worst_case):
+    score = partial(model.score, sensitive_features=GROUPS)
+    for call in (model.transform, score, model.reconstruction_errors, model.worst_case):
         with pytest.raises(ValueError, match="X has 3 features, but RobustFairPCA is expecting 4"):
             call(X[:, :3])
         with pytest.raises(ValueError, match="X contains NaN"):

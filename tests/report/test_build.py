@@ -127,7 +127,8 @@ def test_the_shortcut_writes_what_it_returns(cancer, tmp_path):
     X, groups, _ = cancer
     options = QUICK | {"n_components": 1, "max_components": 1}
     made = report.write_report(tmp_path / "a.html", X, sensitive_features=groups, **options)
-    assert made.headline in (tmp_path / "a.html").read_text(encoding="utf-8")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8").replace("&nbsp;", " ")
+    assert made.headline in page
 
 
 def test_without_bokeh_the_extra_is_named(cancer, tmp_path, monkeypatch):

@@ -228,8 +228,9 @@ def test_night_and_print_change_the_colours_of_page_and_charts(two_page):
 def test_the_setting_can_be_copied_without_a_clipboard(two_page):
     two_page.tab.locator("#reset").click()
     two_page.tab.locator("#copy").click()
-    two_page.tab.wait_for_function("document.getElementById('copied').textContent !== ''")
-    assert two_page.text("copied") in ("Copied.", "Selected: press Ctrl+C to copy.")
+    # The message goes away by itself: it is read in the moment in which it is seen.
+    told = two_page.tab.wait_for_function("document.getElementById('copied').textContent")
+    assert told.json_value() in ("Copied.", "Selected: press Ctrl+C to copy.")
     namespace = {"X": None, "groups": None}
     code = two_page.text("code").replace(".fit(X, sensitive_features=groups)", "")
     exec(code, namespace)

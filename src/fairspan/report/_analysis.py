@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fairspan._types import FloatArray
 from fairspan.estimators.samadi import FairPCA
 from fairspan.estimators.steps import canonical_basis
-from fairspan.exceptions import SmallGroupWarning
+from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
 from fairspan.moments import GroupMoments
 from fairspan.objectives import RobustFairObjective, radii_from
 from fairspan.problem import SubspaceProblem
@@ -173,6 +173,8 @@ def _fair_pca(small: GroupMoments, k: int) -> FairPCA:
         # The report states what is proved, and the sizes of the groups.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", SmallGroupWarning)
+        # Coordinates in a basis are no features of the data.
+        warnings.simplefilter("ignore", HiddenFeatureWarning)
         return FairPCA(k).fit_moments(small)
 
 

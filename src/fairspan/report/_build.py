@@ -18,7 +18,7 @@ from fairspan._validation import (
     check_number,
     check_weights,
 )
-from fairspan.estimators.steps import check_size, pooled_scale, warn_of_small_groups
+from fairspan.estimators.steps import check_scales, check_size, pooled_scale, warn_of_small_groups
 from fairspan.groups import encode_groups
 from fairspan.moments import GroupMoments
 from fairspan.report._analysis import Analysis, Data, analyse, n_solves, seconds_each
@@ -191,7 +191,9 @@ def _prepare(
     moments: GroupMoments, standardize: Any, feature_names: Sequence[str] | None, most: int
 ) -> Data:
     scale = pooled_scale(moments) if check_flag("standardize", standardize) else None
-    scaled = (moments if scale is None else moments.scaled(scale)).with_room(most)
+    scaled = moments if scale is None else moments.scaled(scale)
+    check_scales(scaled)
+    scaled = scaled.with_room(most)
     names = feature_names if feature_names is not None else moments.feature_names
     if names is None:
         names = [f"feature {j + 1}" for j in range(moments.n_features)]
