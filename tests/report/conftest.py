@@ -22,7 +22,7 @@ def chromium() -> str:
     if found is None:
         if os.environ.get("FAIRSPAN_REQUIRE_BROWSER") == "1":
             pytest.fail("FAIRSPAN_REQUIRE_BROWSER=1, but there is no Chromium on the path.")
-        pytest.skip("needs Chromium: install the package chromium, or see `make browser`")
+        pytest.skip("needs Chromium: install the package chromium, or run `make engines`")
     return found
 
 
