@@ -34,7 +34,7 @@ def table(path):
 def results(tmp_path_factory):
     """Ten splits of three small data sets, methods in an order of our own."""
     if data_directory() is None:
-        pytest.skip("needs the paper's data: set FAIRSPAN_DATA to the folder that holds its csv files")
+        pytest.skip("needs the paper's data: set FAIRSPAN_DATA to the folder of its files")
     folder = tmp_path_factory.mktemp("results")
     methods = ("rfpca", "pca", "cfpca-both", "fairpca", "cfpca-mean")
     words = ("table1", "--datasets", *SMALL, "--methods", *methods)

@@ -69,6 +69,7 @@ def _check_agreement(name: str, value: str | None, column: Any) -> None:
     try:
         equal = pc.equal(column, pa.scalar(value, pa.string()).cast(column.type))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        # A folder's name that is no value of the column's type equals none of its values.
         equal = pa.array([False])
     agrees = column.is_null() if value is None else equal
     if not pc.all(agrees, skip_nulls=False).as_py():
