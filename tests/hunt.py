@@ -140,7 +140,8 @@ def attack(family: str, seed: int, solver: str) -> list[str]:
     if result.lower_bound > result.objective:
         faults.append(f"the bound {result.lower_bound!r} is above the value {result.objective!r}")
     left = result.objective - result.lower_bound
-    if problem.n_groups == 2 and result.optimality_gap > 10 * _TOL and left > known:
+    # A bound gives way by the rounding of two lines and of their corner.
+    if problem.n_groups == 2 and result.optimality_gap > 10 * _TOL and left > 4 * known:
         faults.append(f"two groups, and a gap of {result.optimality_gap:.2g} is left")
     for W in _subspaces(problem, objective, V, rng):
         found = problems.value(problem, objective, W)
