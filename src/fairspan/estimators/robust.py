@@ -27,7 +27,7 @@ from fairspan.ambiguity import bootstrap_radii, radii_of, worst_case_rows
 from fairspan.estimators.base import BaseFairPCA
 from fairspan.estimators.steps import check_group_weights, pooled_scale, total_weights
 from fairspan.exceptions import NoGroupsWarning
-from fairspan.groups import MISSING_GROUPS, Groups, encode_groups, groups_in_gap
+from fairspan.groups import MISSING_GROUPS, Groups, groups_in_gap
 from fairspan.moments import GroupMoments
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
@@ -216,11 +216,7 @@ class RobustFairPCA(BaseFairPCA):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        groups = (
-            Groups.single(len(X))
-            if sensitive_features is None
-            else encode_groups(sensitive_features, len(X), self.missing_groups)
-        )
+        groups = Groups.of(sensitive_features, len(X), self.missing_groups)
         if sensitive_features is None and len(self.group_labels_) > 1:
             raise ValueError(
                 "sensitive_features is missing; the worst case differs between the groups "
@@ -286,11 +282,7 @@ class RobustFairPCA(BaseFairPCA):
         self._resampled = None
         if resample:
             X = validate_data(self, X, dtype=np.float64, reset=False)
-            groups = (
-                Groups.single(len(X))
-                if sensitive_features is None
-                else encode_groups(sensitive_features, len(X), self.missing_groups)
-            )
+            groups = Groups.of(sensitive_features, len(X), self.missing_groups)
             weight = None if sample_weight is None else check_weights(sample_weight, len(X))
             rng = generator_from(self.random_state)
             replicates = resampled_moments(X, groups, self.n_bootstrap, rng, weight)

@@ -12,10 +12,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan._projection import CENTRINGS
+from fairspan._types import FLOATS
 from fairspan._validation import check_choice, check_flag, check_real, check_weights
 from fairspan.estimators.robust import RobustFairPCA
+from fairspan.estimators.steps import take_features
 from fairspan.exceptions import NoGroupsWarning
-from fairspan.groups import Groups, encode_groups, groups_in_gap
+from fairspan.groups import Groups, groups_in_gap
 from fairspan.metrics import GroupValues
 from fairspan.moments import GroupMoments
 from fairspan.selection.evaluate import Judge, Params, evaluate
@@ -197,12 +199,8 @@ n_iter_
         """
         candidates, scoring = self._candidates(), self._check_parameters()
         check_real(X)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        groups = (
-            Groups.single(len(X))
-            if sensitive_features is None
-            else encode_groups(sensitive_features, len(X), self.missing_groups)
-        )
+        X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
+        groups = Groups.of(sensitive_features, len(X), self.missing_groups)
         weight = None if sample_weight is None else check_weights(sample_weight, len(X))
         splits = make_splits(self.cv, groups.codes, self.random_state)
         names = getattr(self, "feature_names_in_", None)
@@ -234,11 +232,7 @@ n_iter_
         for number, part in enumerate(parts):
             train = sum_of(other for place, other in enumerate(parts) if place != number)
             made.append(checked_fold(number, train, part, moments.labels))
-        self.n_features_in_ = moments.n_features
-        if moments.feature_names is not None:
-            self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        take_features(self, moments)
         return self._fit(moments, made, candidates, scoring)
 
     def transform(self, X: Any) -> Any:
