@@ -1,4 +1,4 @@
-"""Type aliases shared by every module."""
+"""Types that every module shares."""
 
 from __future__ import annotations
 
@@ -10,5 +10,7 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
+FLOATS = [np.float64, np.float32]
+"""Rows may be of these types; others are converted to the first."""
 Label = Any
 """A group's name as the user wrote it: a string, a number, a date, or a tuple of those."""

@@ -11,12 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from fairspan._bootstrap import bootstrap_intervals
-from fairspan._types import BoolArray, FloatArray, Label
-from fairspan._validation import check_components, check_flag, check_number
+from fairspan._types import FLOATS, BoolArray, FloatArray, Label
+from fairspan._validation import check_components, check_number
 from fairspan.estimators.steps import (
     check_size,
+    in_fit_units,
     least_rows,
-    pooled_scale,
     warn_of_small_groups,
 )
 from fairspan.frontier import Frontier, fairness_frontier
@@ -198,15 +198,14 @@ def advise(
     >>> advice.distinguishable, round(advice.pca_gap, 2), round(advice.weight_for_target, 2)
     (False, 1.61, 0.52)
     """
-    X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+    X = check_array(X, dtype=FLOATS, input_name="X")
     groups = encode_groups(sensitive_features, len(X))
     if len(groups.labels) < 2:
         raise ValueError(f"There is one group ({groups.labels[0]!r}); a gap needs at least 2.")
     moments = GroupMoments.from_groups(X, groups).dense()
     k = check_components(n_components, moments.n_features)
     check_size(moments)
-    scale = pooled_scale(moments) if check_flag("standardize", standardize) else None
-    scaled = moments if scale is None else moments.scaled(scale)
+    scaled, scale = in_fit_units(moments, standardize)
     warn_of_small_groups(moments, k)
     errors, components = _pca_errors(scaled)
     large = moments.counts >= least_rows(k)

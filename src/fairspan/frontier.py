@@ -26,15 +26,14 @@ from fairspan._frontier_points import (
     solve_points,
 )
 from fairspan._resample import resampled_moments
-from fairspan._types import FloatArray, Label
+from fairspan._types import FLOATS, FloatArray, Label
 from fairspan._validation import (
     check_components,
-    check_flag,
     check_integer,
     check_number,
     generator_from,
 )
-from fairspan.estimators.steps import check_scales, check_size, pooled_scale
+from fairspan.estimators.steps import check_scales, check_size, in_fit_units
 from fairspan.groups import encode_groups
 from fairspan.moments import GroupMoments
 from fairspan.problem import SubspaceProblem
@@ -226,7 +225,7 @@ def fairness_frontier(
     grid = [(point.fairness_weight, point.radius) for point in points]
     intervals: tuple[FloatArray | None, ...] = (None, None, None)
     if n_bootstrap:
-        X = check_array(X_or_moments, dtype=[np.float64, np.float32], input_name="X")
+        X = check_array(X_or_moments, dtype=FLOATS, input_name="X")
         groups = encode_groups(sensitive_features, len(X))
         replicates = resampled_moments(X, groups, n_bootstrap, generator_from(random_state))
         intervals = bootstrap_intervals(replicates, grid, make_problem)
@@ -291,8 +290,7 @@ def _moments(X_or_moments: Any, sensitive_features: Any, n_bootstrap: int) -> Gr
 def _problem(moments: GroupMoments, n_components: int, standardize: bool) -> SubspaceProblem:
     k = check_components(n_components, moments.n_features)
     check_size(moments)
-    if check_flag("standardize", standardize):
-        moments = moments.scaled(pooled_scale(moments))
+    moments, _ = in_fit_units(moments, standardize)
     check_scales(moments)
     small = moments.with_room(k).in_basis()
     return SubspaceProblem(small.second_moments, moments.shares, k)

@@ -41,6 +41,13 @@ class Groups:
         """All rows in one group."""
         return cls(np.zeros(n_rows, dtype=np.uint8), (ONE_GROUP,))
 
+    @classmethod
+    def of(cls, sensitive_features: Any, n_rows: int, missing_groups: str = "raise") -> Groups:
+        """The groups that sensitive features tell apart; without these, one group."""
+        if sensitive_features is None:
+            return cls.single(n_rows)
+        return encode_groups(sensitive_features, n_rows, missing_groups)
+
 
 def encode_groups(
     sensitive_features: Any, n_rows: int | None = None, missing_groups: str = "raise"

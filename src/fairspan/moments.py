@@ -21,7 +21,7 @@ from sklearn.utils import check_array
 from fairspan import _moments_file
 from fairspan._accumulate import scatter_by_group
 from fairspan._sparse import SPARSE_FORMATS, is_sparse, scatter_sparse
-from fairspan._types import FloatArray, Label
+from fairspan._types import FLOATS, FloatArray, Label
 from fairspan._validation import (
     check_finite,
     check_real,
@@ -29,7 +29,7 @@ from fairspan._validation import (
     feature_names_of,
     is_dask,
 )
-from fairspan.groups import Groups, encode_groups, sort_labels
+from fairspan.groups import Groups, sort_labels
 
 _WIDE = 256
 _FEW_ROWS = 2
@@ -129,15 +129,11 @@ class GroupMoments:
         X = check_array(
             X,
             accept_sparse=SPARSE_FORMATS,
-            dtype=[np.float64, np.float32],
+            dtype=FLOATS,
             ensure_all_finite=False,
             input_name="X",
         )
-        groups = (
-            Groups.single(X.shape[0])
-            if sensitive_features is None
-            else encode_groups(sensitive_features, X.shape[0], missing_groups)
-        )
+        groups = Groups.of(sensitive_features, X.shape[0], missing_groups)
         return cls.from_groups(X, groups, sample_weight=sample_weight, feature_names=names)
 
     @classmethod

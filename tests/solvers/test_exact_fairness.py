@@ -10,7 +10,7 @@ import pytest
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.boundary import Boundary, solve_boundary
-from fairspan.solvers.exact_fairness import solve_exactly_fair, threshold_weight
+from fairspan.solvers.exact_fairness import solve_exactly_fair
 from tests import reference
 from tests.conftest import PAPER_FILES, needs_paper_data, paper_table, standardised
 
@@ -96,14 +96,14 @@ def test_no_other_fair_subspace_has_a_smaller_total_error(seed):
         with pytest.raises(ValueError, match="stays within"):
             solve_exactly_fair(problem)
         return
-    result = solve_exactly_fair(problem).result
+    result, threshold = solve_exactly_fair(problem)
     polar, turn = np.meshgrid(np.linspace(0, np.pi, 801), np.linspace(0, np.pi, 801))
     V = np.array([np.sin(polar) * np.cos(turn), np.sin(polar) * np.sin(turn), np.cos(polar)])
     lost = [np.trace(M) - np.einsum("i...,ij,j...->...", V, M, V) for M in moments]
     near = np.abs(lost[0] - lost[1]) <= 2e-3 * problem.scale
     totals = (0.3 * lost[0] + 0.7 * lost[1])[near]
     # Directions of the grid are fair to 2e-3 only; the multiplier says how much that may gain.
-    allowed = 2e-3 * problem.scale * threshold_weight(problem)
+    allowed = 2e-3 * problem.scale * threshold
     assert result.objective <= totals.min() + allowed
     assert result.objective >= totals.min() - 0.02 * problem.scale
 
@@ -239,5 +239,6 @@ def test_thresholds_of_the_papers_data(name, threshold, total):
     X, groups, _ = paper_table(name)
     moments, shares = reference.group_second_moments(standardised(X), groups)
     problem = SubspaceProblem(moments, shares, 3)
-    assert threshold_weight(problem) == pytest.approx(threshold, abs=5e-5)
-    assert solve_exactly_fair(problem).result.objective == pytest.approx(total, abs=5e-5)
+    solution = solve_exactly_fair(problem)
+    assert solution.threshold == pytest.approx(threshold, abs=5e-5)
+    assert solution.result.objective == pytest.approx(total, abs=5e-5)

@@ -1,4 +1,4 @@
-"""What the compared methods share: their warnings, and groups centred by their own means."""
+"""What several methods share: their warnings, and groups centred by their own means."""
 
 from __future__ import annotations
 

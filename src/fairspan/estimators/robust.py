@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from fairspan._resample import resampled_moments
 from fairspan._types import BoolArray, FloatArray
@@ -23,11 +22,13 @@ from fairspan._validation import (
     generator_from,
     is_dask,
 )
-from fairspan.ambiguity import bootstrap_radii, radii_of, worst_case_rows
+from fairspan.ambiguity import bootstrap_radii, radii_of
+from fairspan.estimators._shared import warn_unless_optimal
 from fairspan.estimators.base import BaseFairPCA
 from fairspan.estimators.steps import check_group_weights, pooled_scale, total_weights
+from fairspan.estimators.worst_case import WorstCaseMixin
 from fairspan.exceptions import NoGroupsWarning
-from fairspan.groups import MISSING_GROUPS, Groups, encode_groups, groups_in_gap
+from fairspan.groups import MISSING_GROUPS, Groups, groups_in_gap
 from fairspan.moments import GroupMoments
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
@@ -37,7 +38,7 @@ from fairspan.solvers.result import SolverResult
 logger = logging.getLogger("fairspan")
 
 
-class RobustFairPCA(BaseFairPCA):
+class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     """Principal components that balance the reconstruction errors of groups, robustly.
 
     Minimises over all k-dimensional subspaces::
@@ -195,57 +196,6 @@ class RobustFairPCA(BaseFairPCA):
         self.random_state = random_state
         self.verbose = verbose
 
-    def worst_case(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
-        """Move rows to the worst distribution within the radius, for the fitted projection.
-
-        It shows whom the robustness protects against: the error of the group that fares worse
-        grows, that of the group that fares better shrinks (or grows less), each by as
-        much as its radius allows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, usually those the estimator was fitted on.
-        sensitive_features : array-like, frame or dict, optional
-            The group of each row, among those seen in fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-            The moved rows, in the units of X.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        groups = (
-            Groups.single(len(X))
-            if sensitive_features is None
-            else encode_groups(sensitive_features, len(X), self.missing_groups)
-        )
-        if sensitive_features is None and len(self.group_labels_) > 1:
-            raise ValueError(
-                "sensitive_features is missing; the worst case differs between the groups "
-                f"{self.group_labels_[:5]}."
-            )
-        unknown = [label for label in groups.labels if label not in self.group_labels_]
-        if unknown:
-            raise ValueError(
-                f"sensitive_features has groups that fit did not see: {unknown[:5]}; it saw "
-                f"{self.group_labels_[:5]}."
-            )
-        objective = self._fitted_objective
-        coefficients = objective.coefficients(objective.active_pair(self.group_errors_))
-        moved = self._centred(X)
-        for code, label in enumerate(groups.labels):
-            a, rows = self.group_labels_.index(label), groups.codes == code
-            moved[rows] = worst_case_rows(
-                moved[rows],
-                self.components_,
-                self.group_errors_[a],
-                self.group_radii_[a],
-                coefficients[a],
-            )
-        return np.asarray((moved if self.scale_ is None else moved * self.scale_) + self.mean_)
-
     def _check_parameters(self) -> None:
         check_number("fairness_weight", self.fairness_weight)
         check_number("tol", self.tol, above=0.0)
@@ -286,11 +236,7 @@ class RobustFairPCA(BaseFairPCA):
         self._resampled = None
         if resample:
             X = validate_data(self, X, dtype=np.float64, reset=False)
-            groups = (
-                Groups.single(len(X))
-                if sensitive_features is None
-                else encode_groups(sensitive_features, len(X), self.missing_groups)
-            )
+            groups = Groups.of(sensitive_features, len(X), self.missing_groups)
             weight = None if sample_weight is None else check_weights(sample_weight, len(X))
             rng = generator_from(self.random_state)
             replicates = resampled_moments(X, groups, self.n_bootstrap, rng, weight)
@@ -324,14 +270,7 @@ class RobustFairPCA(BaseFairPCA):
             result.optimality_gap,
             result.n_eigensolves,
         )
-        if result.status != "optimal":
-            warnings.warn(
-                f"Solver {result.solver!r} ended with status {result.status!r}: the objective "
-                f"{result.objective:.6g} is proved optimal to a relative gap of "
-                f"{result.optimality_gap:.2g}, not to tol={self.tol}.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        warn_unless_optimal(result, self.tol)
         return result
 
     def _options(self) -> SolverOptions:

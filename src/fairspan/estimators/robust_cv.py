@@ -8,35 +8,25 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from fairspan._projection import CENTRINGS
+from fairspan._types import FLOATS
 from fairspan._validation import check_choice, check_flag, check_real, check_weights
 from fairspan.estimators.robust import RobustFairPCA
+from fairspan.estimators.steps import take_features
+from fairspan.estimators.winner import WinnerMixin
 from fairspan.exceptions import NoGroupsWarning
-from fairspan.groups import Groups, encode_groups, groups_in_gap
+from fairspan.groups import Groups, groups_in_gap
 from fairspan.metrics import GroupValues
 from fairspan.moments import GroupMoments
 from fairspan.selection.evaluate import Judge, Params, evaluate
-from fairspan.selection.folds import Fold, checked_fold, make_splits, split_moments, sum_of
+from fairspan.selection.folds import Fold, given_folds, make_splits, split_moments
 from fairspan.selection.scoring import Scoring, results_table
 
-_REPEATED = (
-    "components_",
-    "mean_",
-    "scale_",
-    "moments_",
-    "group_labels_",
-    "group_errors_",
-    "total_error_",
-    "error_gap_",
-    "n_iter_",
-)
-"""Attributes of the winner that are repeated."""
 
-
-class RobustFairPCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RobustFairPCACV(WinnerMixin, BaseEstimator):
     """RobustFairPCA with its parameters chosen by cross-validation.
 
     Every candidate of the grid is fitted on the training part of every split and judged on its
@@ -131,7 +121,6 @@ n_iter_
 
     # Requested for the whole class, as by the other estimators.
     __metadata_request__fit = {"sensitive_features": True}  # noqa: RUF012
-    __metadata_request__score = {"sensitive_features": True}  # noqa: RUF012
 
     def __init__(
         self,
@@ -197,12 +186,8 @@ n_iter_
         """
         candidates, scoring = self._candidates(), self._check_parameters()
         check_real(X)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        groups = (
-            Groups.single(len(X))
-            if sensitive_features is None
-            else encode_groups(sensitive_features, len(X), self.missing_groups)
-        )
+        X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
+        groups = Groups.of(sensitive_features, len(X), self.missing_groups)
         weight = None if sample_weight is None else check_weights(sample_weight, len(X))
         splits = make_splits(self.cv, groups.codes, self.random_state)
         names = getattr(self, "feature_names_in_", None)
@@ -224,109 +209,9 @@ n_iter_
             The fitted estimator, as if fitted on the rows with these folds.
         """
         candidates, scoring = self._candidates(), self._check_parameters()
-        parts = [folds] if isinstance(folds, GroupMoments) else list(folds)
-        if len(parts) < 2 or not all(isinstance(part, GroupMoments) for part in parts):
-            raise ValueError(
-                f"folds must hold at least 2 GroupMoments, one for each fold; {len(parts)} given."
-            )
-        moments = sum_of(parts)
-        made = []
-        for number, part in enumerate(parts):
-            train = sum_of(other for place, other in enumerate(parts) if place != number)
-            made.append(checked_fold(number, train, part, moments.labels))
-        self.n_features_in_ = moments.n_features
-        if moments.feature_names is not None:
-            self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        moments, made = given_folds(folds)
+        take_features(self, moments)
         return self._fit(moments, made, candidates, scoring)
-
-    def transform(self, X: Any) -> Any:
-        """Project rows with the winner.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            The projected rows.
-        """
-        return self._winner().transform(X)
-
-    def inverse_transform(self, X: Any) -> Any:
-        """Map projected rows back to the space of the features.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components)
-            Projected rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-            Their best reconstructions.
-        """
-        return self._winner().inverse_transform(X)
-
-    def reconstruction_errors(self, X: Any) -> Any:
-        """Squared distance of each row from its reconstruction by the winner.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The errors.
-        """
-        return self._winner().reconstruction_errors(X)
-
-    def score(
-        self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> float:
-        """Minus the winner's total error and gap on these rows, whatever ``scoring`` is.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The data.
-        y : None
-            Ignored.
-        sensitive_features : array-like, frame or dict, optional
-            The group of each row.
-        sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        float
-            The score; higher is better.
-        """
-        given = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
-        return self._winner().score(X, **given)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self._winner().components_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    def _winner(self) -> RobustFairPCA:
-        check_is_fitted(self, "best_params_")
-        if not hasattr(self, "best_estimator_"):
-            raise AttributeError(
-                "With refit=False nothing is fitted to all rows; set refit=True, or fit "
-                "RobustFairPCA(**search.best_params_)."
-            )
-        return self.best_estimator_
 
     def _check_parameters(self) -> Scoring:
         check_choice("gap_centring", self.gap_centring, CENTRINGS)
@@ -406,16 +291,10 @@ n_iter_
         self.n_splits_ = len(folds)
         self.n_eigensolves_ = sum(fold.n_eigensolves for fold in found)
         if self.refit:
-            self._refit(moments)
+            # The winner's attributes are repeated, and its eigen-solves count.
+            self._set_winner(self._estimator(self.best_params_).fit_moments(moments))
+            self.n_eigensolves_ += self.best_estimator_.n_eigensolves_
         return self
-
-    def _refit(self, moments: GroupMoments) -> None:
-        """Fit the winner to all rows, and repeat its attributes."""
-        best = self._estimator(self.best_params_).fit_moments(moments)
-        self.best_estimator_ = best
-        self.n_eigensolves_ += best.n_eigensolves_
-        for name in _REPEATED:
-            setattr(self, name, getattr(best, name))
 
 
 def _listed(name: str, values: Any) -> list[Any]:

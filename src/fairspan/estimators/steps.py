@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fairspan._types import BoolArray, FloatArray
-from fairspan._validation import check_number
+from fairspan._validation import check_flag, check_number
 from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
 from fairspan.moments import GroupMoments
 from fairspan.problem import SubspaceProblem
@@ -32,6 +32,15 @@ def check_size(moments: GroupMoments) -> None:
             f"sample_weight sums to {moments.total_weight:.4g}; weights count as repeated rows, so "
             "their sum must exceed 1. Multiply them, for instance by n_samples / sum."
         )
+
+
+def take_features(estimator: Any, moments: GroupMoments) -> None:
+    """Note the number and names of the features that an estimator is fitted on."""
+    estimator.n_features_in_ = moments.n_features
+    if moments.feature_names is not None:
+        estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
 
 
 def least_rows(n_components: Any) -> int:
@@ -105,6 +114,29 @@ def pooled_scale(moments: GroupMoments) -> FloatArray:
     """Standard deviation of each feature over all rows; 1 for those constant up to rounding."""
     deviation = _deviations(moments)
     return np.where(deviation > 0, deviation, 1.0)
+
+
+def in_fit_units(moments: GroupMoments, standardize: Any) -> tuple[GroupMoments, FloatArray | None]:
+    """Divide features by their standard deviation over all rows, if that is asked for.
+
+    Parameters
+    ----------
+    moments : GroupMoments
+        Moments in the units of the data.
+    standardize : bool
+        Whether to divide.
+
+    Returns
+    -------
+    moments : GroupMoments
+        Moments in the units of the fit.
+    scale : ndarray of shape (n_features,) or None
+        The divisors, if any.
+    """
+    if not check_flag("standardize", standardize):
+        return moments, None
+    scale = pooled_scale(moments)
+    return moments.scaled(scale), scale
 
 
 def check_scales(moments: GroupMoments, stacklevel: int = 4) -> None:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairspan import _palette
 from fairspan._validation import check_integer
 from fairspan.estimators.robust import RobustFairPCA
-from fairspan.groups import Groups, encode_groups
+from fairspan.groups import Groups
 from fairspan.plotting._axes import axes_or_new, tidy
 
 
@@ -129,10 +129,7 @@ def plot_projection(
             "the model, counted from 0."
         )
     projected = np.asarray(model.transform(X))
-    n = len(projected)
-    groups = (
-        Groups.single(n) if sensitive_features is None else encode_groups(sensitive_features, n)
-    )
+    groups = Groups.of(sensitive_features, len(projected))
     axes = axes_or_new(ax)
     for code, label in enumerate(groups.labels):
         rows = projected[groups.codes == code]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from fairspan._types import FloatArray
+from fairspan._types import FLOATS, FloatArray
 from fairspan._validation import (
     check_components,
     check_flag,
@@ -18,7 +18,7 @@ from fairspan._validation import (
     check_number,
     check_weights,
 )
-from fairspan.estimators.steps import check_scales, check_size, pooled_scale, warn_of_small_groups
+from fairspan.estimators.steps import check_scales, check_size, in_fit_units, warn_of_small_groups
 from fairspan.groups import encode_groups
 from fairspan.moments import GroupMoments
 from fairspan.report._analysis import Analysis, Data, analyse, n_solves, seconds_each
@@ -157,7 +157,7 @@ def _read(X: Any, sensitive_features: Any, sample_weight: Any) -> tuple[GroupMom
     else:
         moments = GroupMoments.from_arrays(X, sensitive_features, sample_weight=sample_weight)
         if sensitive_features is not None:
-            array = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+            array = check_array(X, dtype=FLOATS, input_name="X")
             weight = np.ones(len(array))
             if sample_weight is not None:
                 weight = check_weights(sample_weight, len(array))
@@ -190,8 +190,7 @@ def _numbers_of_components(
 def _prepare(
     moments: GroupMoments, standardize: Any, feature_names: Sequence[str] | None, most: int
 ) -> Data:
-    scale = pooled_scale(moments) if check_flag("standardize", standardize) else None
-    scaled = moments if scale is None else moments.scaled(scale)
+    scaled, scale = in_fit_units(moments, standardize)
     check_scales(scaled)
     scaled = scaled.with_room(most)
     names = feature_names if feature_names is not None else moments.feature_names

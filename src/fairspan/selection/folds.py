@@ -141,25 +141,49 @@ def split_moments(
     """
     cells, states = _cells(len(X), splits)
     mixed = cells.astype(np.int64) * len(groups.labels) + groups.codes
-    present, codes = _compact(mixed)
-    labels = tuple(divmod(int(code), len(groups.labels)) for code in present)
     weight = sample_weight
     if weight is not None and not weight.all():
         # A part may hold only rows without weight; then it holds no such group at all.
         kept = weight > 0
-        present, codes = _compact(mixed[kept])
-        labels = tuple(divmod(int(code), len(groups.labels)) for code in present)
-        X, weight = X[kept], weight[kept]
+        X, weight, mixed = X[kept], weight[kept], mixed[kept]
+    present, codes = _compact(mixed)
+    labels = tuple(divmod(int(code), len(groups.labels)) for code in present)
     whole = GroupMoments.from_groups(
         X, Groups(codes, labels), sample_weight=weight, feature_names=feature_names
     )
     parts = [_part(whole, cell, groups.labels) for cell in range(len(states))]
     folds = []
     for number in range(len(splits)):
-        train = sum_of(part for part, state in zip(parts, states, strict=True) if state[number] & 1)
-        seen = sum_of(part for part, state in zip(parts, states, strict=True) if state[number] & 2)
-        folds.append(checked_fold(number, train, seen, groups.labels))
-    return sum_of(parts), folds
+        train = _sum(part for part, state in zip(parts, states, strict=True) if state[number] & 1)
+        seen = _sum(part for part, state in zip(parts, states, strict=True) if state[number] & 2)
+        folds.append(_checked_fold(number, train, seen, groups.labels))
+    return _sum(parts), folds
+
+
+def given_folds(folds: Iterable[GroupMoments]) -> tuple[GroupMoments, list[Fold]]:
+    """Hold out each of some moments once, while the sum of the others trains.
+
+    Parameters
+    ----------
+    folds : iterable of GroupMoments
+        Moments of disjoint parts of the data.
+
+    Returns
+    -------
+    tuple
+        The moments of all rows, and the folds.
+    """
+    parts = [folds] if isinstance(folds, GroupMoments) else list(folds)
+    if len(parts) < 2 or not all(isinstance(part, GroupMoments) for part in parts):
+        raise ValueError(
+            f"folds must hold at least 2 GroupMoments, one for each fold; {len(parts)} given."
+        )
+    moments = _sum(parts)
+    found = []
+    for number, part in enumerate(parts):
+        train = _sum(other for place, other in enumerate(parts) if place != number)
+        found.append(_checked_fold(number, train, part, moments.labels))
+    return moments, found
 
 
 def _cells(n_rows: int, splits: Sequence[Split]) -> tuple[IntArray, list[tuple[int, ...]]]:
@@ -198,7 +222,7 @@ def _part(whole: GroupMoments, cell: int, labels: tuple[Label, ...]) -> GroupMom
     )
 
 
-def sum_of(parts: Iterable[GroupMoments | None]) -> GroupMoments:
+def _sum(parts: Iterable[GroupMoments | None]) -> GroupMoments:
     """Add moments, of which some may be missing; at least one is not."""
     total: Any = sum(part for part in parts if part is not None)
     if not isinstance(total, GroupMoments):
@@ -206,25 +230,10 @@ def sum_of(parts: Iterable[GroupMoments | None]) -> GroupMoments:
     return total
 
 
-def checked_fold(
+def _checked_fold(
     number: int, train: GroupMoments, validation: GroupMoments, labels: tuple[Label, ...]
 ) -> Fold:
-    """Check that both parts of a fold hold every group.
-
-    Parameters
-    ----------
-    number : int
-        Which fold it is, from 0.
-    train, validation : GroupMoments
-        Its parts.
-    labels : tuple
-        All groups.
-
-    Returns
-    -------
-    Fold
-        The fold.
-    """
+    """Check that both parts of a fold hold every group."""
     for name, part in (("training", train), ("validation", validation)):
         missing = [label for label in labels if label not in part.labels]
         if missing:

@@ -117,27 +117,6 @@ def solve_exactly_fair(
     return FairSolution(result, threshold)
 
 
-def threshold_weight(problem: SubspaceProblem) -> float:
-    """Find the fairness weight beyond which, at radius 0, nothing changes.
-
-    Parameters
-    ----------
-    problem : SubspaceProblem
-        Moments of two groups and the number of components.
-
-    Returns
-    -------
-    float
-        The weight; infinite where group errors become equal in the limit only.
-
-    Raises
-    ------
-    ValueError
-        If no subspace has equal group errors.
-    """
-    return solve_exactly_fair(problem).threshold
-
-
 class _Search:
     """The lines on both sides of the root, the best fair subspace, and the best bound.
 

@@ -11,8 +11,10 @@ from typing import Any, Unpack
 import numpy as np
 from sklearn.utils import check_array
 
+from fairspan._sparse import SPARSE_FORMATS
+from fairspan._types import FLOATS
 from fairspan._validation import check_memory, check_weights, feature_names_of, is_dask
-from fairspan.groups import Groups, encode_groups
+from fairspan.groups import Groups
 from fairspan.moments import GroupMoments
 from fairspan.sources.columns import Columns, TableOptions
 from fairspan.sources.partial import Partial, partial_moments
@@ -167,14 +169,8 @@ def _block_moments(block: Sequence[Any], missing_groups: str) -> Partial:
     if len(X) == 0:
         return Partial()
     names = feature_names_of(X)
-    X = check_array(
-        X, dtype=[np.float64, np.float32], ensure_all_finite=False, accept_sparse=("csr", "csc")
-    )
-    groups = (
-        Groups.single(X.shape[0])
-        if labels is None
-        else encode_groups(labels, X.shape[0], missing_groups)
-    )
+    X = check_array(X, dtype=FLOATS, ensure_all_finite=False, accept_sparse=SPARSE_FORMATS)
+    groups = Groups.of(labels, X.shape[0], missing_groups)
     checked = None if weight is None else np.asarray(weight, dtype=np.float64)
     # The weights of a block may all be zero; those of all blocks may not.
     if checked is not None and (checked.any() or checked.shape != (X.shape[0],)):

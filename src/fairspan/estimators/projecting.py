@@ -1,0 +1,185 @@
+"""What a fitted projection does with rows: project, reconstruct, measure and score them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fairspan._sparse import SPARSE_FORMATS, is_sparse, project_sparse, squared_distances
+from fairspan._types import FLOATS, FloatArray
+from fairspan._validation import check_weights, is_dask
+from fairspan.estimators.lazy import lazy_method, lazy_score
+from fairspan.exceptions import NoGroupsWarning
+from fairspan.groups import encode_groups, groups_in_gap
+
+_BLOCK_BYTES = 2**20
+
+
+class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """Methods of an estimator that has components, a mean, perhaps a scale, and group labels."""
+
+    components_: FloatArray
+    mean_: FloatArray
+    scale_: FloatArray | None
+    group_labels_: list[Any]
+    # What becomes of rows without a label; a parameter of some estimators.
+    missing_groups: Any = "raise"
+
+    # Requested for the whole class, so that pipelines and searches pass the groups on as soon as
+    # metadata routing is enabled.
+    __metadata_request__score = {"sensitive_features": True}  # noqa: RUF012
+
+    def transform(self, X: Any) -> Any:
+        """Project rows; the projection does not look at their groups.
+
+        Parameters
+        ----------
+        X : array-like, sparse or Dask collection of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The projected rows, float32 for float32 data; a lazy Dask array for a Dask collection.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            return lazy_method(self, "transform", X, len(self.components_))
+        X = validate_data(self, X, dtype=FLOATS, accept_sparse=SPARSE_FORMATS, reset=False)
+        if is_sparse(X):
+            return self._project_sparse(X).astype(X.dtype, copy=False)
+        projected = np.empty((len(X), len(self.components_)), dtype=X.dtype)
+        for rows in _blocks(X):
+            projected[rows] = self._centred(X[rows]) @ self.components_.T
+        return projected
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Map projected rows back to the space of the features.
+
+        Parameters
+        ----------
+        X : array-like or Dask collection of shape (n_samples, n_components)
+            Projected rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Their best reconstructions; a lazy Dask array for a Dask collection.
+        """
+        check_is_fitted(self)
+        X = X if is_dask(X) else check_array(X, dtype=FLOATS, input_name="X")
+        if X.shape[1:] != (len(self.components_),):
+            raise ValueError(
+                f"X has shape {X.shape}; projected rows have one column for each of the "
+                f"n_components={len(self.components_)} components."
+            )
+        if is_dask(X):
+            return lazy_method(self, "inverse_transform", X, self.components_.shape[1])
+        back = X @ self.components_
+        if self.scale_ is not None:
+            back *= self.scale_
+        return np.asarray(back + self.mean_).astype(X.dtype, copy=False)
+
+    def reconstruction_errors(self, X: Any) -> Any:
+        """Squared distance of each row from its reconstruction.
+
+        Parameters
+        ----------
+        X : array-like, sparse or Dask collection of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The errors, in units of the standardised features if ``standardize``.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            return lazy_method(self, "reconstruction_errors", X)
+        X = validate_data(self, X, dtype=FLOATS, accept_sparse=SPARSE_FORMATS, reset=False)
+        if is_sparse(X):
+            kept = self._project_sparse(X)
+            lost = squared_distances(X, self.mean_, self.scale_) - (kept**2).sum(axis=1)
+            return np.maximum(lost, 0.0)
+        errors = np.empty(len(X))
+        for rows in _blocks(X):
+            centred = self._centred(X[rows])
+            centred -= (centred @ self.components_.T) @ self.components_
+            errors[rows] = np.einsum("ij,ij->i", centred, centred)
+        return errors
+
+    def score(
+        self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Minus the total error and minus the gap between groups, on these rows.
+
+        It does not depend on the fairness weight or the radius, so that searches over them compare
+        like with like. Without groups it is minus the total error; a NoGroupsWarning says so where
+        the fit had groups.
+
+        Parameters
+        ----------
+        X : array-like, sparse or Dask collection of shape (n_samples, n_features)
+            The data.
+        y : None
+            Ignored.
+        sensitive_features : array-like, frame or dict, optional
+            The group of each row.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        float
+            The score; higher is better.
+        """
+        check_is_fitted(self)
+        if sensitive_features is None and len(self.group_labels_) > 1:
+            warnings.warn(
+                "score received no sensitive_features, so it is minus the total error only and "
+                "does not see the gap. In a search or pipeline turn on metadata routing: "
+                "sklearn.set_config(enable_metadata_routing=True).",
+                NoGroupsWarning,
+                stacklevel=2,
+            )
+        if is_dask(X):
+            return lazy_score(self, X, sensitive_features, sample_weight)
+        errors = self.reconstruction_errors(X)
+        weight = np.ones(len(errors))
+        if sample_weight is not None:
+            weight = check_weights(sample_weight, len(errors))
+        total = float(np.average(errors, weights=weight))
+        if sensitive_features is None:
+            return -total
+        groups = encode_groups(sensitive_features, len(errors), self.missing_groups)
+        size = np.bincount(groups.codes, weight)
+        # A group without weight has no error; it cannot widen the gap.
+        counted = (size > 0) & groups_in_gap(groups.labels, self.missing_groups)
+        means = np.bincount(groups.codes, weight * errors)[counted] / size[counted]
+        return -(total + (float(np.ptp(means)) if counted.any() else 0.0))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def _project_sparse(self, X: Any) -> FloatArray:
+        return project_sparse(X, self.mean_, self.scale_, self.components_)
+
+    def _centred(self, X: npt.NDArray[Any]) -> FloatArray:
+        centred: FloatArray = np.subtract(X, self.mean_, dtype=np.float64)
+        if self.scale_ is not None:
+            centred /= self.scale_
+        return centred
+
+
+def _blocks(X: npt.NDArray[Any]) -> Iterator[slice]:
+    """Cut rows into pieces that fit the cache: no copy of X is ever made."""
+    size = max(_BLOCK_BYTES // (8 * X.shape[1]), 64)
+    return (slice(start, start + size) for start in range(0, len(X), size))

@@ -1,0 +1,69 @@
+"""Whom robustness fears: rows moved to the worst distribution within the radius."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fairspan._types import FloatArray
+from fairspan.ambiguity import worst_case_rows
+from fairspan.estimators.projecting import ProjectingMixin
+from fairspan.groups import Groups
+from fairspan.objectives import RobustFairObjective
+
+
+class WorstCaseMixin(ProjectingMixin):
+    """A method of estimators whose objective has an ambiguity set."""
+
+    group_errors_: FloatArray
+    group_radii_: FloatArray
+    _fitted_objective: RobustFairObjective
+
+    def worst_case(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
+        """Move rows to the worst distribution within the radius, for the fitted projection.
+
+        It shows whom the robustness protects against: the error of the group that fares worse
+        grows, that of the group that fares better shrinks (or grows less), each by as
+        much as its radius allows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, usually those the estimator was fitted on.
+        sensitive_features : array-like, frame or dict, optional
+            The group of each row, among those seen in fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The moved rows, in the units of X.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        if sensitive_features is None and len(self.group_labels_) > 1:
+            raise ValueError(
+                "sensitive_features is missing; the worst case differs between the groups "
+                f"{self.group_labels_[:5]}."
+            )
+        groups = Groups.of(sensitive_features, len(X), self.missing_groups)
+        unknown = [label for label in groups.labels if label not in self.group_labels_]
+        if unknown:
+            raise ValueError(
+                f"sensitive_features has groups that fit did not see: {unknown[:5]}; it saw "
+                f"{self.group_labels_[:5]}."
+            )
+        objective = self._fitted_objective
+        coefficients = objective.coefficients(objective.active_pair(self.group_errors_))
+        moved = self._centred(X)
+        for code, label in enumerate(groups.labels):
+            a, rows = self.group_labels_.index(label), groups.codes == code
+            moved[rows] = worst_case_rows(
+                moved[rows],
+                self.components_,
+                self.group_errors_[a],
+                self.group_radii_[a],
+                coefficients[a],
+            )
+        return np.asarray((moved if self.scale_ is None else moved * self.scale_) + self.mean_)
