@@ -139,3 +139,36 @@ def test_a_negative_fairness_weight_or_radius_is_refused():
         certify(np.eye(6)[:1], moments, fairness_weight=-1.0, radius=0.0)
     with pytest.raises(ValueError, match="radius"):
         certify(np.eye(6)[:1], moments, fairness_weight=1.0, radius=-1.0)
+
+
+@pytest.mark.parametrize(
+    "counting",
+    [
+        {"group_weights": "equal"},
+        {"group_weights": {"a": 1.0, "b": 3.0, "missing": 2.0}},
+        {"missing_groups": "total_only"},
+        {"group_weights": "equal", "missing_groups": "total_only"},
+    ],
+)
+def test_a_fit_that_counts_groups_otherwise_is_judged_by_what_it_counts(counting):
+    X, codes, _ = data(3, 3)
+    few = (codes != 0) | (np.arange(len(X)) < 60)
+    X, codes = X[few], codes[few]
+    groups = np.array(["a", "b", "missing"])[codes]
+    model = RobustFairPCA(2, fairness_weight=0.05, **counting).fit(X, sensitive_features=groups)
+    setting = {"fairness_weight": 0.05, "radius": model.radius}
+    same = certify(model.components_, model.moments_, **setting, **counting)
+    assert same.status == "optimal"
+    assert same.objective == pytest.approx(model.objective_, rel=1e-12)
+    other = certify(model.components_, model.moments_, **setting)
+    assert other.optimality_gap > 1e-4
+
+
+def test_ways_of_counting_that_are_not_known_are_refused():
+    X, groups, _ = data(0, 2)
+    moments = GroupMoments.from_arrays(X, groups)
+    setting = {"fairness_weight": 1.0, "radius": 0.0}
+    with pytest.raises(ValueError, match="group_weights='rows' is not known"):
+        certify(np.eye(6)[:2], moments, **setting, group_weights="rows")
+    with pytest.raises(ValueError, match="missing_groups='drop'"):
+        certify(np.eye(6)[:2], moments, **setting, missing_groups="drop")

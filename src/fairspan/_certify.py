@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.utils import check_array
 
 from fairspan._types import FloatArray
-from fairspan._validation import check_number
+from fairspan._validation import check_choice, check_number
 from fairspan.ambiguity import radii_of
-from fairspan.estimators.steps import check_scales
+from fairspan.estimators.steps import check_group_weights, check_scales, robust_objective
+from fairspan.groups import MISSING_GROUPS
 from fairspan.moments import GroupMoments
-from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.front import SolverOptions, solve
 from fairspan.solvers.result import SolverResult, safe_bound
@@ -26,6 +26,8 @@ def certify(
     *,
     fairness_weight: float,
     radius: float | Mapping[Any, float],
+    group_weights: str | Mapping[Any, float] = "share",
+    missing_groups: str = "raise",
     tol: float = 1e-8,
     max_time: float = 5.0,
 ) -> SolverResult:
@@ -42,6 +44,10 @@ def certify(
         How much the gap between groups counts.
     radius : float or mapping
         Size of the ambiguity set, as in RobustFairPCA.
+    group_weights : {"share", "equal"} or mapping, default="share"
+        How much each group counts in the total error, as in RobustFairPCA.
+    missing_groups : {"raise", "own_group", "total_only"}, default="raise"
+        With "total_only" the group "missing" counts in the total error and not in the gap.
     tol : float, default=1e-8
         The relative gap up to which the projection counts as optimal.
     max_time : float, default=5.0
@@ -72,8 +78,11 @@ def certify(
     rows = _orthonormal(components, moments.n_features)
     check_scales(moments, stacklevel=3)
     weight = check_number("fairness_weight", fairness_weight)
-    problem = SubspaceProblem(moments.second_moments, moments.shares, len(rows))
-    objective = RobustFairObjective(moments.shares, weight, radii_of(radius, moments))
+    check_group_weights(group_weights)
+    check_choice("missing_groups", missing_groups, MISSING_GROUPS)
+    radii = radii_of(radius, moments)
+    objective = robust_objective(moments, weight, radii, group_weights, missing_groups)
+    problem = SubspaceProblem(moments.second_moments, objective.shares, len(rows))
     # Rounding left in the rows would show in their errors.
     errors = problem.errors(np.linalg.qr(rows.T)[0])
     value = objective.value(errors)

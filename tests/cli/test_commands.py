@@ -217,6 +217,19 @@ def test_certify_proves_anew_and_its_exit_code_tells(fairspan, people, fitted, f
     assert fairspan("certify exact.npz --fairness-weight 1 --radius 0").code in (0, 3)
 
 
+def test_certify_judges_a_model_by_what_it_was_asked_to_count(fairspan, people, folder):
+    groups = people.sex
+    for setting in ({"group_weights": "equal"}, {"radius": "bootstrap", "random_state": 0}):
+        model = RobustFairPCA(2, standardize=True, **setting)
+        model.fit(people.X, sensitive_features=groups).save("counted.npz")
+        answer = fairspan("certify counted.npz --json")
+        assert answer.code == 0
+        assert answer.json["objective"] == pytest.approx(model.objective_, rel=1e-9)
+    assert answer.json["radius"] is None
+    assert [group["radius"] for group in answer.json["groups"]] == model.group_radii_.tolist()
+    assert "radii by group" in fairspan("certify counted.npz").out
+
+
 def test_info_tells_what_a_model_is(fairspan):
     fairspan(FIT)
     text = fairspan("info model.npz").out

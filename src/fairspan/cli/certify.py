@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 from fairspan import _moments_file
@@ -42,20 +43,34 @@ def run(options: argparse.Namespace) -> int:
     moments = _moments(model, options)
     scaled = moments if model.scale_ is None else moments.scaled(model.scale_)
     setting = {name: _setting(model, options, name) for name in ("fairness_weight", "radius")}
+    # What a model was asked to count is what it is judged by.
+    counting = {
+        name: getattr(model, name)
+        for name in ("group_weights", "missing_groups")
+        if hasattr(model, name)
+    }
     result = certify(
-        model.components_, scaled, **setting, tol=options.tolerance, max_time=options.max_time
+        model.components_,
+        scaled,
+        **setting,
+        **counting,
+        tol=options.tolerance,
+        max_time=options.max_time,
     )
+    weight, radius = setting.values()
+    by_group = isinstance(radius, Mapping)
     document = {
         "model": options.model,
         "moments": options.moments,
-        **setting,
+        "fairness_weight": weight,
+        "radius": None if by_group else radius,
         "objective": result.objective,
         "lower_bound": result.lower_bound,
         "optimality_gap": result.optimality_gap,
         "tolerance": options.tolerance,
         "status": result.status,
         "groups": [
-            {"label": label, "error": error}
+            {"label": label, "error": error} | ({"radius": radius[label]} if by_group else {})
             for label, error in zip(moments.labels, result.group_errors.tolist(), strict=True)
         ],
     }
@@ -89,10 +104,16 @@ def _setting(model: Any, options: argparse.Namespace, name: str) -> Any:
     given = getattr(options, name)
     if given is None and not hasattr(model, name):
         raise UsageError(
-            f"a {type(model).__name__} has no {name} of its own; say by which to judge it with "
+            f"{type(model).__name__} has no {name} of its own; say by which to judge it with "
             f"--{name.replace('_', '-')}."
         )
-    return getattr(model, name) if given is None else given
+    if given is not None:
+        return given
+    value = getattr(model, name)
+    # Radii that were found by resampling cannot be found again without the rows.
+    if name == "radius" and isinstance(value, str):
+        return dict(zip(model.group_labels_, model.group_radii_.tolist(), strict=True))
+    return value
 
 
 def _text(
@@ -113,10 +134,11 @@ def _text(
         verdict = console.paint("Not optimal here, or not proved", "yellow")
         most = console.percent_at_most(gap)
         verdict += f": some subspace may be better by up to {most} of the objective."
-    weight, radius = setting["fairness_weight"], setting["radius"]
+    weight, radius = setting.values()
+    how = "radii by group" if isinstance(radius, Mapping) else f"radius {radius}"
     return "\n".join(
         [
-            f"{options.model} judged on {data}, fairness weight {weight}, radius {radius}",
+            f"{options.model} judged on {data}, fairness weight {weight}, {how}",
             "",
             console.table(["mean squared error", "rows", "error"], rows),
             "",

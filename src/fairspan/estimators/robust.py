@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from fairspan._resample import resampled_moments
-from fairspan._types import BoolArray, FloatArray
+from fairspan._types import FloatArray
 from fairspan._validation import (
     check_choice,
     check_integer,
@@ -25,12 +25,11 @@ from fairspan._validation import (
 from fairspan.ambiguity import bootstrap_radii, radii_of
 from fairspan.estimators._shared import warn_unless_optimal
 from fairspan.estimators.base import BaseFairPCA
-from fairspan.estimators.steps import check_group_weights, pooled_scale, total_weights
+from fairspan.estimators.steps import check_group_weights, pooled_scale, robust_objective
 from fairspan.estimators.worst_case import WorstCaseMixin
 from fairspan.exceptions import NoGroupsWarning
 from fairspan.groups import MISSING_GROUPS, Groups, groups_in_gap
 from fairspan.moments import GroupMoments
-from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.front import RETRACTIONS, SOLVERS, SolverOptions, solve
 from fairspan.solvers.result import SolverResult
@@ -254,7 +253,13 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
                 NoGroupsWarning,
                 stacklevel=4,
             )
-        objective = self._objective(moments, in_gap)
+        objective = robust_objective(
+            moments,
+            self.fairness_weight,
+            self._radii(moments),
+            self.group_weights,
+            self.missing_groups,
+        )
         # Gaps are measured against the variance as the objective counts it: by shares of the rows,
         # a large group that hardly counts would hide how far the others are from their best.
         counted = SubspaceProblem(problem.moments, objective.shares, problem.k)
@@ -282,15 +287,6 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
             n_init=self.n_init,
             retraction=self.retraction,
             rng=generator_from(self.random_state),
-        )
-
-    def _objective(self, moments: GroupMoments, in_gap: BoolArray) -> RobustFairObjective:
-        shares = total_weights(self.group_weights, moments, in_gap)
-        # Without two groups to compare there is no gap that could count.
-        weight = float(self.fairness_weight) if in_gap.sum() > 1 else 0.0
-        radii = self._radii(moments)
-        return RobustFairObjective(
-            shares, weight, radii, None if in_gap.all() or weight == 0 else in_gap
         )
 
     def _radii(self, moments: GroupMoments) -> FloatArray:

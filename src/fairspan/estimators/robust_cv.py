@@ -277,7 +277,7 @@ n_iter_
             standardize=self.standardize or self.rescale_folds,
             gap_as_given=self.rescale_folds,
             group_weights=self.group_weights,
-            in_gap=in_gap,
+            missing_groups=self.missing_groups,
             make_options=self._estimator(candidates[0])._options,
         )
         found = [evaluate(fold, candidates, judge) for fold in folds]

@@ -12,7 +12,9 @@ import numpy as np
 from fairspan._types import BoolArray, FloatArray
 from fairspan._validation import check_flag, check_number
 from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
+from fairspan.groups import groups_in_gap
 from fairspan.moments import GroupMoments
+from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.spectrum import UNIT
 
@@ -108,6 +110,43 @@ def total_weights(
     if group_weights == "share" or not in_gap.any():
         return shares
     return np.where(in_gap, shares[in_gap].sum() / in_gap.sum(), shares)
+
+
+def robust_objective(
+    moments: GroupMoments,
+    fairness_weight: float,
+    radii: FloatArray,
+    group_weights: str | Mapping[Any, float] = "share",
+    missing_groups: str = "raise",
+) -> RobustFairObjective:
+    """Say what a setting asks of the errors of these groups.
+
+    Parameters
+    ----------
+    moments : GroupMoments
+        Gives the groups and their shares.
+    fairness_weight : float
+        How much the gap counts; without two groups to compare there is none that could.
+    radii : ndarray of shape (n_groups,)
+        Radius of each group.
+    group_weights : {"share", "equal"} or mapping, default="share"
+        How much each group counts in the total error.
+    missing_groups : {"raise", "own_group", "total_only"}, default="raise"
+        With "total_only" the gap leaves the group "missing" out.
+
+    Returns
+    -------
+    RobustFairObjective
+        The objective.
+    """
+    in_gap = groups_in_gap(moments.labels, missing_groups)
+    weight = float(fairness_weight) if in_gap.sum() > 1 else 0.0
+    return RobustFairObjective(
+        total_weights(group_weights, moments, in_gap),
+        weight,
+        radii,
+        None if in_gap.all() or weight == 0 else in_gap,
+    )
 
 
 def pooled_scale(moments: GroupMoments) -> FloatArray:

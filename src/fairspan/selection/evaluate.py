@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairspan._types import BoolArray, FloatArray
+from fairspan._types import FloatArray
 from fairspan._validation import check_components
 from fairspan.ambiguity import radii_of
-from fairspan.estimators.steps import check_size, total_weights
+from fairspan.estimators.steps import check_size, robust_objective
+from fairspan.groups import groups_in_gap
 from fairspan.metrics import GroupValues
 from fairspan.moments import GroupMoments
-from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.selection.folds import Fold
 from fairspan.selection.grid import Optimum, solve_grid
@@ -42,8 +42,8 @@ class Judge:
         Whether the gap is measured in the units of the data all the same.
     group_weights : str or mapping
         How groups count in the total error that is minimised.
-    in_gap : ndarray of shape (n_groups,)
-        Which groups are compared.
+    missing_groups : {"raise", "own_group", "total_only"}
+        With "total_only" the group "missing" is not compared.
     make_options : callable
         Gives the options of a solver.
     """
@@ -53,7 +53,7 @@ class Judge:
     standardize: bool
     gap_as_given: bool
     group_weights: Any
-    in_gap: BoolArray
+    missing_groups: str
     make_options: Callable[[], SolverOptions]
 
 
@@ -92,9 +92,9 @@ def evaluate(fold: Fold, candidates: Sequence[Params], judge: Judge) -> Measured
     compared = fold.second_moments(judge.gap_centring, None if judge.gap_as_given else scale)
     total = _errors(second, optima) @ fold.validation.shares
     errors = _errors(compared, optima)
-    inside = errors[:, judge.in_gap]
-    gap = np.ptp(inside, axis=1) if inside.shape[1] else np.zeros(len(errors))
     labels, weights = fold.validation.labels, fold.validation.weights
+    inside = errors[:, groups_in_gap(labels, judge.missing_groups)]
+    gap = np.ptp(inside, axis=1) if inside.shape[1] else np.zeros(len(errors))
     values = [GroupValues("error", labels, row, weights) for row in errors]
     gaps = np.array([optimum.gap for optimum in optima])
     return Measured(judge.scoring.scores(total, gap, values), total, gap, gaps, n_eigensolves)
@@ -104,22 +104,20 @@ def _fit(
     train: GroupMoments, candidates: Sequence[Params], judge: Judge
 ) -> tuple[list[Optimum], int]:
     optima, n_eigensolves = [], 0
-    shares = total_weights(judge.group_weights, train, judge.in_gap)
-    in_gap = None if judge.in_gap.all() else judge.in_gap
-    compared = judge.in_gap.sum() > 1
     for k, same in groupby(candidates, key=lambda params: params["n_components"]):
-        problem = SubspaceProblem(
-            train.second_moments, shares, check_components(k, train.n_features)
-        )
         objectives = [
-            RobustFairObjective(
-                shares,
-                float(params["fairness_weight"]) if compared else 0.0,
+            robust_objective(
+                train,
+                params["fairness_weight"],
                 radii_of(params["radius"], train),
-                in_gap if compared else None,
+                judge.group_weights,
+                judge.missing_groups,
             )
             for params in same
         ]
+        problem = SubspaceProblem(
+            train.second_moments, objectives[0].shares, check_components(k, train.n_features)
+        )
         optima += solve_grid(problem, objectives, judge.make_options)
         n_eigensolves += problem.n_eigensolves
     return optima, n_eigensolves
