@@ -13,7 +13,8 @@ from benchmarks.measure import ratio, seconds, write
 from fairspan import GroupMoments, RobustFairPCA
 from fairspan.objectives import RobustFairObjective, radii_from
 from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import Boundary, solve_boundary
+from fairspan.solvers.boundary import solve_boundary
+from fairspan.solvers.lines import Boundary
 from tests.conftest import data_directory
 
 

@@ -11,8 +11,9 @@ from fairspan import GroupMoments, RobustFairPCA
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.reduced import ReducedBasis, new_directions
-from fairspan.solvers.boundary import Boundary, solve_boundary
+from fairspan.solvers.boundary import solve_boundary
 from fairspan.solvers.front import SolverOptions, solve
+from fairspan.solvers.lines import Boundary
 from fairspan.solvers.newton import descend
 from fairspan.solvers.reduced_newton import descend_reduced
 from tests import reference

@@ -13,8 +13,9 @@ from fairspan.ambiguity import radii_of
 from fairspan.moments import GroupMoments
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import Boundary, solve_boundary
+from fairspan.solvers.boundary import solve_boundary
 from fairspan.solvers.front import SolverOptions, solve
+from fairspan.solvers.lines import Boundary
 from fairspan.solvers.penalty import penalty_bound, penalty_weight
 from fairspan.solvers.result import relative_gap
 from fairspan.solvers.trace import TradeOff

@@ -1,9 +1,7 @@
 """Group moments: all that any method here needs to know about the data, as a value you can add.
 
 Per group the sum of weights, the offset of its mean from one exact shift vector, and the
-scatter around its own mean are kept. Offsets are small numbers even where the data sits far from
-the origin: merging through differences of offsets instead of differences of means keeps all digits
-(at a feature offset of 1e8, plain means lose nine of them over a thousand merges).
+scatter around its own mean are kept.
 """
 
 from __future__ import annotations
@@ -19,21 +17,12 @@ import numpy.typing as npt
 from sklearn.utils import check_array
 
 from fairspan import _moments_file
-from fairspan._accumulate import scatter_by_group
-from fairspan._sparse import SPARSE_FORMATS, is_sparse, scatter_sparse
+from fairspan._from_rows import fields_of_rows
+from fairspan._merge import merged
+from fairspan._sparse import SPARSE_FORMATS
 from fairspan._types import FLOATS, FloatArray, Label
-from fairspan._validation import (
-    check_finite,
-    check_real,
-    check_weights,
-    feature_names_of,
-    is_dask,
-)
-from fairspan.groups import Groups, sort_labels
-
-_WIDE = 256
-_FEW_ROWS = 2
-"""From so many features on, and with so many features a row, rows are fewer than needed."""
+from fairspan._validation import check_real, feature_names_of, is_dask
+from fairspan.groups import Groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,42 +152,7 @@ class GroupMoments:
         GroupMoments
             The moments.
         """
-        n_rows, n_features = X.shape
-        if _FEW_ROWS * n_rows <= n_features >= _WIDE:
-            return _from_few_rows(X, groups, sample_weight, feature_names)
-        weight = None if sample_weight is None else check_weights(sample_weight, n_rows)
-        sum_rows = scatter_sparse if is_sparse(X) else scatter_by_group
-        raw = sum_rows(X, groups.codes, len(groups.labels), weight)
-        # Missing and infinite values show in the sums, which spares a pass over X to look for
-        # them; only then is X searched, to name the columns.
-        if not np.isfinite(raw.sums).all():
-            check_finite(X, feature_names)
-        for label, total in zip(groups.labels, raw.weights, strict=True):
-            if total <= 0:
-                raise ValueError(
-                    f"sample_weight is zero for every row of group {label!r}; "
-                    "each group needs a positive total weight. Drop its rows to leave it out."
-                )
-        offsets = raw.sums / raw.weights[:, None]
-        scatters = raw.scatters
-        with np.errstate(over="ignore", invalid="ignore"):
-            for a, offset in enumerate(offsets):
-                scatters[a] -= raw.weights[a] * np.outer(offset, offset)
-        if not np.isfinite(scatters).all():
-            raise ValueError(
-                "X holds values too large to square in double precision (above about 1e154); "
-                "rescale its features."
-            )
-        return cls(
-            labels=groups.labels,
-            counts=raw.counts,
-            weights=raw.weights,
-            squared_weights=raw.squared_weights,
-            shift=raw.shift,
-            offsets=offsets,
-            scatters=scatters,
-            feature_names=None if feature_names is None else tuple(feature_names),
-        )
+        return cls(**fields_of_rows(X, groups, sample_weight, feature_names))
 
     @property
     def n_groups(self) -> int:
@@ -351,33 +305,15 @@ class GroupMoments:
     def __add__(self, other: GroupMoments) -> GroupMoments:
         if not isinstance(other, GroupMoments):
             return NotImplemented
-        self._check_same_features(other)
-        if self.basis is not None or other.basis is not None:
-            return self.dense() + other.dense()
-        labels = sort_labels(dict.fromkeys(self.labels + other.labels))
-        apart = other.shift - self.shift
-        rows = [_merge_group(self, other, apart, label) for label in labels]
-        counts, weights, squares, offsets, scatters = zip(*rows, strict=True)
-        return GroupMoments(
-            labels=labels,
-            counts=np.array(counts, dtype=np.int64),
-            weights=np.array(weights),
-            squared_weights=np.array(squares),
-            shift=self.shift,
-            offsets=np.array(offsets),
-            scatters=np.array(scatters),
-            feature_names=self.feature_names or other.feature_names,
-            dropped_rows=self.dropped_rows + other.dropped_rows,
-        )
+        return merged(self, other)
 
     def __radd__(self, other: object) -> GroupMoments:
         # sum() starts from the integer 0.
         return self if other == 0 else NotImplemented
 
     def __repr__(self) -> str:
-        rows = f"{self.counts.sum()} rows" + f" ({self.dropped_rows} dropped)" * (
-            self.dropped_rows > 0
-        )
+        dropped = f" ({self.dropped_rows} dropped)" if self.dropped_rows else ""
+        rows = f"{self.counts.sum()} rows{dropped}"
         return f"GroupMoments({self.n_groups} groups, {rows}, {self.n_features} features)"
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -405,78 +341,3 @@ class GroupMoments:
             The moments, equal to those saved in every bit.
         """
         return _moments_file.load(path)[0]
-
-    def _check_same_features(self, other: GroupMoments) -> None:
-        mine, theirs = self.feature_names, other.feature_names
-        if self.n_features == other.n_features and (not mine or not theirs or mine == theirs):
-            return
-        only = ""
-        if mine and theirs:
-            left = [name for name in mine if name not in theirs][:10]
-            right = [name for name in theirs if name not in mine][:10]
-            only = f" Only on the left: {left}; only on the right: {right}."
-        if self.n_features != other.n_features:
-            raise ValueError(
-                f"Moments of {self.n_features} and of {other.n_features} features cannot be "
-                f"added; both sides must have the same features in the same order.{only}"
-            )
-        pairs = enumerate(zip(mine or (), theirs or (), strict=True))
-        at, (a, b) = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
-        same = (
-            " The names are the same in another order."
-            if set(mine or ()) == set(theirs or ())
-            else only
-        )
-        raise ValueError(
-            f"Moments of different features cannot be added: feature {at} is {a!r} on the left "
-            f"and {b!r} on the right.{same}"
-        )
-
-
-def _from_few_rows(
-    X: Any, groups: Groups, sample_weight: Any, feature_names: Sequence[str] | None
-) -> GroupMoments:
-    """Find the moments where rows are far fewer than features, in the space the rows span."""
-    # Sparse rows are filled up here: the basis is as large.
-    X = X.toarray() if is_sparse(X) else X
-    check_finite(X, feature_names)
-    X = np.asarray(X, dtype=np.float64)
-    shift = X.mean(axis=0)
-    columns, triangle = np.linalg.qr((X - shift).T)
-    small = GroupMoments.from_groups(triangle.T, groups, sample_weight=sample_weight)
-    names = None if feature_names is None else tuple(feature_names)
-    return replace(
-        small,
-        shift=shift,
-        offsets=small.means @ columns.T,
-        feature_names=names,
-        basis=columns.T,
-    )
-
-
-def _merge_group(
-    left: GroupMoments, right: GroupMoments, apart: FloatArray, label: Label
-) -> tuple[Any, ...]:
-    """Merge one group by Chan's formula; offsets are measured from the left side's shift."""
-    if label not in right.labels:
-        a = left.labels.index(label)
-        return _group(left, a, left.offsets[a])
-    b = right.labels.index(label)
-    if label not in left.labels:
-        return _group(right, b, right.offsets[b] + apart)
-    a = left.labels.index(label)
-    total = left.weights[a] + right.weights[b]
-    between = apart + (right.offsets[b] - left.offsets[a])
-    mix = left.weights[a] * (right.weights[b] / total)
-    return (
-        left.counts[a] + right.counts[b],
-        total,
-        left.squared_weights[a] + right.squared_weights[b],
-        left.offsets[a] + (right.weights[b] / total) * between,
-        left.scatters[a] + right.scatters[b] + mix * np.outer(between, between),
-    )
-
-
-def _group(moments: GroupMoments, a: int, offset: FloatArray) -> tuple[Any, ...]:
-    m = moments
-    return m.counts[a], m.weights[a], m.squared_weights[a], offset, m.scatters[a]

@@ -9,7 +9,8 @@ import pytest
 
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import Boundary, solve_boundary
+from fairspan.solvers.boundary import solve_boundary
+from fairspan.solvers.lines import Boundary
 from tests import reference
 
 FAIRNESS_WEIGHTS = (0.0, 0.05, 0.5, 2.5, 20.0)

@@ -9,8 +9,9 @@ import pytest
 
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import Boundary, solve_boundary
+from fairspan.solvers.boundary import solve_boundary
 from fairspan.solvers.exact_fairness import solve_exactly_fair
+from fairspan.solvers.lines import Boundary
 from tests import reference
 from tests.conftest import PAPER_FILES, needs_paper_data, paper_table, standardised
 

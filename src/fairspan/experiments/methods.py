@@ -20,7 +20,8 @@ from fairspan.experiments.settings import Settings
 from fairspan.moments import GroupMoments
 from fairspan.objectives import RobustFairObjective, radii_from
 from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import Boundary, solve_boundary
+from fairspan.solvers.boundary import solve_boundary
+from fairspan.solvers.lines import Boundary
 from fairspan.solvers.result import SolverResult
 from fairspan.solvers.subgradient import solve_subgradient
 from fairspan.spectrum import top_space

@@ -14,7 +14,8 @@ from fairspan.experiments.store import Row
 from fairspan.moments import GroupMoments
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import Boundary, solve_boundary
+from fairspan.solvers.boundary import solve_boundary
+from fairspan.solvers.lines import Boundary
 
 COVARIANCES = np.array([[[4.0, 0.0], [0.0, 0.2]], [[0.2, 0.4], [0.4, 3.0]]])
 """Of the majority and of the minority; both have mean 0."""

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from fairspan._types import FloatArray, IntArray
 from fairspan.report._settings import Settings
-from fairspan.solvers.boundary import Boundary, Line
+from fairspan.solvers.lines import Boundary, Line
 from fairspan.solvers.penalty import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
 from fairspan.solvers.polygon import Point, clip, corner, normal_angle
 from fairspan.solvers.result import SMALLEST_SCALE

@@ -12,9 +12,10 @@ import numpy as np
 from fairspan._types import FloatArray
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import Boundary, solve_boundary
+from fairspan.solvers.boundary import solve_boundary
 from fairspan.solvers.curve import Curve, Place, follow
 from fairspan.solvers.front import SolverOptions, solve
+from fairspan.solvers.lines import Boundary
 from fairspan.solvers.pieces import TwoPieces
 from fairspan.solvers.polygon import Point, clip, corner
 from fairspan.solvers.result import SolverResult, relative_gap

@@ -12,7 +12,6 @@ The walk cuts off the polygon's lowest point until the bound meets the best valu
 
 from __future__ import annotations
 
-import bisect
 import heapq
 import itertools
 import math
@@ -27,8 +26,9 @@ from fairspan.problem import LARGE, SubspaceProblem
 from fairspan.solvers.curve import Curve, follow
 from fairspan.solvers.faces import Face, settle_face
 from fairspan.solvers.geodesic import Geodesic
+from fairspan.solvers.lines import Boundary, Line
 from fairspan.solvers.pieces import Lowest, TwoPieces
-from fairspan.solvers.polygon import Point, clip, corner, leave_box, normal_angle
+from fairspan.solvers.polygon import Point, clip, corner, normal_angle
 from fairspan.solvers.result import SolverResult, relative_gap
 from fairspan.solvers.roots import root_between
 
@@ -44,15 +44,6 @@ _THIN = 1e-13
 """Arcs of fewer radians are not split."""
 
 
-class Line(NamedTuple):
-    """A supporting line of W: its angle, the point where it touches, and the subspace there."""
-
-    angle: float
-    point: Point
-    slack: float
-    subspace: FloatArray
-
-
 class Arc(NamedTuple):
     """A part of the polygon between two neighbouring lines; None stands for the range's end."""
 
@@ -60,49 +51,6 @@ class Arc(NamedTuple):
     right: Line | None
     lowest: Lowest
     stuck: bool
-
-
-class Boundary:
-    """The boundary of the attainable errors as far as it is known: lines sorted by angle.
-
-    It does not depend on the fairness weight or the radius and may serve many objectives.
-
-    Parameters
-    ----------
-    problem : SubspaceProblem
-        A problem of two groups.
-    """
-
-    def __init__(self, problem: SubspaceProblem) -> None:
-        if problem.n_groups != 2:
-            raise ValueError(
-                f"solver='boundary' needs exactly 2 groups but there are {problem.n_groups}; "
-                "use solver='auto'."
-            )
-        self.problem = problem
-        self.upper: Point = tuple(problem.traces.tolist())
-        self.lines: list[Line] = []
-
-    def add(self, angle: float) -> Line:
-        """Find the supporting line at an angle: one eigen-solve."""
-        weights = np.array([math.cos(angle), math.sin(angle)])
-        found = self.problem.best_subspace(weights)
-        slack = max(float(weights @ found.errors) - found.sigma, 0.0)
-        point = (float(found.errors[0]), float(found.errors[1]))
-        line = Line(angle, point, slack, found.subspace)
-        bisect.insort(self.lines, line, key=lambda item: item.angle)
-        return line
-
-    def path(self, left: Line | None, right: Line | None) -> list[Point]:
-        """The edge of the polygon between two neighbouring lines."""
-        if left is not None and right is not None:
-            between = corner(left.point, left.angle, right.point, right.angle)
-            return [left.point, between, right.point]
-        line = left or right
-        assert line is not None
-        turn = 1.0 if left is None else -1.0
-        direction = (-turn * math.sin(line.angle), turn * math.cos(line.angle))
-        return leave_box(line.point, direction, self.upper)
 
 
 def solve_boundary(

@@ -24,8 +24,8 @@ import numpy as np
 
 from fairspan._types import FloatArray
 from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import Boundary, Line
 from fairspan.solvers.geodesic import Geodesic
+from fairspan.solvers.lines import Boundary, Line
 from fairspan.solvers.penalty import (
     DIFFERENCE,
     LARGEST_DIFFERENCE,

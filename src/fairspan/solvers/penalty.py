@@ -13,7 +13,7 @@ import numpy as np
 
 from fairspan._types import FloatArray
 from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import Boundary, Line
+from fairspan.solvers.lines import Boundary, Line
 from fairspan.solvers.roots import root_between
 
 DIFFERENCE = np.array([1.0, -1.0])

@@ -16,8 +16,8 @@ import numpy as np
 
 from fairspan._types import FloatArray
 from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import Boundary, Line
 from fairspan.solvers.exact_fairness import FairSolution, solve_exactly_fair
+from fairspan.solvers.lines import Boundary, Line
 from fairspan.solvers.penalty import (
     LARGEST_DIFFERENCE,
     LEAST_DIFFERENCE,
