@@ -10,7 +10,7 @@ import numpy as np
 from fairspan._frames import as_frame
 from fairspan._projection import Projection
 from fairspan._types import FloatArray, Label
-from fairspan._validation import check_choice
+from fairspan._validation import check_choice, check_options
 from fairspan.moments import GroupMoments
 from fairspan.spectrum import top_space
 
@@ -99,11 +99,7 @@ class Case:
     @classmethod
     def of(cls, model: Any, X: Any, sensitive_features: Any, options: Options) -> Case:
         """Take a model and data as the functions of metrics do."""
-        unknown = sorted(set(options) - set(Options.__annotations__))
-        if unknown:
-            raise TypeError(
-                f"Unknown options {unknown}; allowed are {sorted(Options.__annotations__)}."
-            )
+        check_options(options, Options)
         centring = options.get("centring", "global")
         weight = options.get("sample_weight")
         if isinstance(X, GroupMoments):

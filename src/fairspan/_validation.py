@@ -78,6 +78,15 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     return value
 
 
+def check_options(options: Collection[str], allowed: type) -> None:
+    """Check that keywords are among those that a class of options lists."""
+    unknown = sorted(set(options) - set(allowed.__annotations__))
+    if unknown:
+        raise TypeError(
+            f"Unknown options {unknown}; allowed are {sorted(allowed.__annotations__)}."
+        )
+
+
 def check_flag(name: str, value: Any) -> bool:
     """Check that a value is true or false."""
     if not isinstance(value, bool | np.bool_):
