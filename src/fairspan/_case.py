@@ -10,7 +10,7 @@ import numpy as np
 from fairspan._frames import as_frame
 from fairspan._projection import Projection
 from fairspan._types import FloatArray, Label
-from fairspan._validation import check_choice
+from fairspan._validation import check_choice, check_options
 from fairspan.moments import GroupMoments
 from fairspan.spectrum import top_space
 
@@ -87,6 +87,18 @@ class GroupValues:
         return as_frame([{"group": a, "weight": w, self.name: value} for a, w, value in rows])
 
 
+def moments_of(X: Any, sensitive_features: Any, sample_weight: Any) -> GroupMoments:
+    """Give the moments of rows; moments are taken as they are."""
+    if not isinstance(X, GroupMoments):
+        return GroupMoments.from_arrays(X, sensitive_features, sample_weight=sample_weight)
+    if sensitive_features is not None or sample_weight is not None:
+        raise ValueError(
+            "GroupMoments already hold groups and weights; give sensitive_features and "
+            "sample_weight with rows only."
+        )
+    return X
+
+
 @dataclass(frozen=True)
 class Case:
     """A projection, the moments it is judged on, and the second moments that matter."""
@@ -99,22 +111,9 @@ class Case:
     @classmethod
     def of(cls, model: Any, X: Any, sensitive_features: Any, options: Options) -> Case:
         """Take a model and data as the functions of metrics do."""
-        unknown = sorted(set(options) - set(Options.__annotations__))
-        if unknown:
-            raise TypeError(
-                f"Unknown options {unknown}; allowed are {sorted(Options.__annotations__)}."
-            )
+        check_options(options, Options)
         centring = options.get("centring", "global")
-        weight = options.get("sample_weight")
-        if isinstance(X, GroupMoments):
-            if sensitive_features is not None or weight is not None:
-                raise ValueError(
-                    "GroupMoments already hold groups and weights; give sensitive_features and "
-                    "sample_weight with rows only."
-                )
-            moments = X
-        else:
-            moments = GroupMoments.from_arrays(X, sensitive_features, sample_weight=weight)
+        moments = moments_of(X, sensitive_features, options.get("sample_weight"))
         projection = Projection.of(
             model, options.get("mean"), options.get("scale"), options.get("training")
         )

@@ -78,6 +78,26 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     return value
 
 
+def check_options(options: Collection[str], allowed: type) -> None:
+    """Check that keywords are among those that a class of options lists."""
+    unknown = sorted(set(options) - set(allowed.__annotations__))
+    if unknown:
+        raise TypeError(
+            f"Unknown options {unknown}; allowed are {sorted(allowed.__annotations__)}."
+        )
+
+
+def check_by_group(name: str, given: Collection[Any], labels: Collection[Any]) -> None:
+    """Check that a mapping has one number for each group and none for others."""
+    missing = [label for label in labels if label not in given]
+    extra = [label for label in given if label not in labels]
+    if missing or extra:
+        raise ValueError(
+            f"{name} must give one number for each group. Groups without one: {missing[:5]}; "
+            f"labels that are not groups: {extra[:5]}."
+        )
+
+
 def check_flag(name: str, value: Any) -> bool:
     """Check that a value is true or false."""
     if not isinstance(value, bool | np.bool_):

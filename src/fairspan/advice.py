@@ -226,10 +226,7 @@ def advise(
     target = 0.1 * float(gaps[k - 1])
     if target_gap is not None:
         target = check_number("target_gap", target_gap)
-    with warnings.catch_warnings():
-        # For a first look, points that are optimal to a few digits are as good as proved ones.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        frontier = fairness_frontier(scaled, k)
+    frontier = _trade_off(scaled, k)
     weight, at_target = _reach(frontier, moments.shares, target)
     best = int(np.argmin(frontier.gap))
     above = np.flatnonzero(gaps > target)
@@ -265,6 +262,13 @@ def _intervals(
         errors[large] = found.errors
         gap = found.gap if large.sum() > 1 else gap
     return errors, gap
+
+
+def _trade_off(moments: GroupMoments, k: int) -> Frontier:
+    """For a first look, points that are optimal to a few digits are as good as proved ones."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return fairness_frontier(moments, k)
 
 
 def _without_rounding(values: FloatArray, rounding: float) -> FloatArray:

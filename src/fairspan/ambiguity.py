@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import eigh, svdvals
 
 from fairspan._types import FloatArray
-from fairspan._validation import check_number
+from fairspan._validation import check_by_group, check_number
 from fairspan.moments import GroupMoments
 from fairspan.objectives import radii_from
 
@@ -173,11 +173,5 @@ def radii_of(radius: float | Mapping[Any, float], moments: GroupMoments) -> Floa
     """
     if not isinstance(radius, Mapping):
         return radii_from(check_number("radius", radius), moments.weights)
-    missing = [label for label in moments.labels if label not in radius]
-    extra = [label for label in radius if label not in moments.labels]
-    if missing or extra:
-        raise ValueError(
-            f"radius must give one number for each group. Groups without one: {missing[:5]}; "
-            f"labels that are not groups: {extra[:5]}."
-        )
+    check_by_group("radius", radius, moments.labels)
     return np.array([check_number(f"radius[{a!r}]", radius[a]) for a in moments.labels])

@@ -222,25 +222,25 @@ def fairness_frontier(
     trade_off = TradeOff(problem) if problem.n_groups == 2 else None
     points = _points(problem, moments, weights, radii, trade_off)
     _warn_of_gaps(points)
-    grid = [(point.fairness_weight, point.radius) for point in points]
+    weight, size, errors, value, bound, proved = zip(*points, strict=True)
     intervals: tuple[FloatArray | None, ...] = (None, None, None)
     if n_bootstrap:
         X = check_array(X_or_moments, dtype=FLOATS, input_name="X")
         groups = encode_groups(sensitive_features, len(X))
         replicates = resampled_moments(X, groups, n_bootstrap, generator_from(random_state))
+        grid = list(zip(weight, size, strict=True))
         intervals = bootstrap_intervals(replicates, grid, make_problem)
-    errors = np.array([point.group_errors for point in points])
     return Frontier(
         group_labels=moments.labels,
         n_components=problem.k,
-        fairness_weight=np.array([point.fairness_weight for point in points]),
-        radius=np.array([r if isinstance(r, Real) else np.nan for _, r in grid], dtype=float),
-        group_errors=errors,
-        total_error=errors @ problem.shares,
+        fairness_weight=np.array(weight),
+        radius=np.array([r if isinstance(r, Real) else np.nan for r in size], dtype=float),
+        group_errors=np.array(errors),
+        total_error=np.array(errors) @ problem.shares,
         gap=np.ptp(errors, axis=1),
-        objective=np.array([point.objective for point in points]),
-        lower_bound=np.array([point.lower_bound for point in points]),
-        optimality_gap=np.array([point.optimality_gap for point in points]),
+        objective=np.array(value),
+        lower_bound=np.array(bound),
+        optimality_gap=np.array(proved),
         total_error_interval=intervals[0],
         gap_interval=intervals[1],
         group_error_interval=intervals[2],

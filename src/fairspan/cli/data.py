@@ -18,9 +18,8 @@ from fairspan.cli.columns import Columns, choose, find, unknown
 from fairspan.cli.rows import Preparation, Rows
 from fairspan.cli.tables import Coded, Source, Table, open_table
 from fairspan.moments import GroupMoments
-from fairspan.sources.columns import check_weights
 from fairspan.sources.labels import intersected, parser, with_types
-from fairspan.sources.partial import Partial, partial_moments
+from fairspan.sources.partial import Partial, check_weights, partial_moments
 
 _MOST_GROUPS = 200
 """A column with more values is hardly one of groups, and each costs a matrix."""

@@ -12,7 +12,7 @@ from fairspan.estimators._shared import covariances, warn_of_one_group, warn_unl
 from fairspan.estimators.base import BaseFairPCA
 from fairspan.moments import GroupMoments
 from fairspan.problem import SubspaceProblem
-from fairspan.solvers.game import Relaxed, solve_many_groups
+from fairspan.solvers.game import Relaxed, solve_many_groups, unmixed
 from fairspan.solvers.minimax import LossGame, solve_two_groups
 from fairspan.solvers.multiplicative_weights import solve_multiplicative_weights
 from fairspan.solvers.result import SolverResult, relative_gap
@@ -157,5 +157,4 @@ moments_, result_
             return relaxed, game.subspace
         if game.problem.n_groups == 2:
             solve_two_groups(game, tol=self.tol, max_iter=self.max_iter)
-        projection = game.subspace @ game.subspace.T
-        return Relaxed(projection, game.losses, game.value), game.subspace
+        return unmixed(game), game.subspace

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fairspan._types import BoolArray, FloatArray
-from fairspan._validation import check_flag, check_number
+from fairspan._validation import check_by_group, check_flag, check_number
 from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
 from fairspan.groups import groups_in_gap
 from fairspan.moments import GroupMoments
@@ -98,13 +98,7 @@ def total_weights(
     """
     shares = moments.shares
     if isinstance(group_weights, Mapping):
-        missing = [label for label in moments.labels if label not in group_weights]
-        extra = [label for label in group_weights if label not in moments.labels]
-        if missing or extra:
-            raise ValueError(
-                f"group_weights must give one number for each group. Groups without one: "
-                f"{missing[:5]}; labels that are not groups: {extra[:5]}."
-            )
+        check_by_group("group_weights", group_weights, moments.labels)
         given = np.array([float(group_weights[label]) for label in moments.labels])
         return np.asarray(given / given.sum())
     if group_weights == "share" or not in_gap.any():

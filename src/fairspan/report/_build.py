@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from fairspan._case import moments_of
 from fairspan._types import FLOATS, FloatArray
 from fairspan._validation import (
     check_components,
@@ -146,29 +147,18 @@ def build(
 
 
 def _read(X: Any, sensitive_features: Any, sample_weight: Any) -> tuple[GroupMoments, Rows | None]:
-    rows = None
-    if isinstance(X, GroupMoments):
-        if sensitive_features is not None or sample_weight is not None:
-            raise ValueError(
-                "GroupMoments already hold groups and weights; give sensitive_features and "
-                "sample_weight with rows only."
-            )
-        moments = X
-    else:
-        moments = GroupMoments.from_arrays(X, sensitive_features, sample_weight=sample_weight)
-        if sensitive_features is not None:
-            array = check_array(X, dtype=FLOATS, input_name="X")
-            weight = np.ones(len(array))
-            if sample_weight is not None:
-                weight = check_weights(sample_weight, len(array))
-            rows = Rows(array, encode_groups(sensitive_features, len(array)), weight)
+    moments = moments_of(X, sensitive_features, sample_weight)
     if moments.n_groups < 2:
         raise ValueError(
             f"There is {moments.n_groups} group; a report compares at least 2. Pass "
             "sensitive_features=..., one label for each row."
         )
     check_size(moments)
-    return moments, rows
+    if isinstance(X, GroupMoments):
+        return moments, None
+    X = check_array(X, dtype=FLOATS, input_name="X")
+    weight = np.ones(len(X)) if sample_weight is None else check_weights(sample_weight, len(X))
+    return moments, Rows(X, encode_groups(sensitive_features, len(X)), weight)
 
 
 def _numbers_of_components(

@@ -63,17 +63,17 @@ def solve_many_groups(game: LossGame, *, tol: float, max_iter: int) -> Relaxed:
     start = game.reply(np.full(n_groups, 1 / n_groups))
     pool.append(start)
     pool += _descend(game, start.subspace, start.weights, tol)
-    relaxed, weights = _single(game), start.weights
+    relaxed, weights = unmixed(game), start.weights
     for _ in range(max_iter):
         if game.gap <= tol:
-            return _single(game)
+            return unmixed(game)
         weights, mixture, value = _matrix_game(np.array([reply.losses for reply in pool]))
         relaxed = _mix(pool, mixture)
         if relative_gap(value, game.bound, game.problem.scale) <= _SHARP * tol:
             break
         pool.append(game.reply(weights))
     _round(game, relaxed.matrix, weights, tol)
-    return relaxed if relaxed.value < game.value else _single(game)
+    return relaxed if relaxed.value < game.value else unmixed(game)
 
 
 def _round(game: LossGame, matrix: FloatArray, weights: FloatArray, tol: float) -> None:
@@ -143,5 +143,6 @@ def _mix(pool: list[Reply], mixture: FloatArray) -> Relaxed:
     return Relaxed(np.asarray(matrix), losses, float(losses.max()))
 
 
-def _single(game: LossGame) -> Relaxed:
+def unmixed(game: LossGame) -> Relaxed:
+    """Give the best subspace of a game as a mixture of one."""
     return Relaxed(game.subspace @ game.subspace.T, game.losses, game.value)

@@ -14,7 +14,7 @@ from fairspan.solvers.polygon import Point, corner, leave_box
 
 
 class Line(NamedTuple):
-    """A supporting line: its angle, where it touches, how far it may give way, the subspace there."""
+    """A supporting line: its angle, where it touches, its slack, and the subspace there."""
 
     angle: float
     point: Point

@@ -70,8 +70,7 @@ class _Local:
     def cautious(self) -> _Local:
         """The same with the largest curvature in every direction."""
         curvature = np.full_like(self.curvature, float(self.curvature.max()))
-        flat = self.gradients.reshape(len(self.gradients), -1)
-        plain = (flat / curvature.ravel()) @ flat.T
+        plain = _in_errors(self.gradients, curvature)
         return replace(self, curvature=curvature, plain=plain, bend=np.zeros_like(self.bend))
 
     def _couple(self) -> FloatArray:
@@ -161,13 +160,18 @@ def _localise(problem: SubspaceProblem, V: FloatArray, mixture: Mixture, m: Floa
     """Build the model; its two eigen-solves count as one."""
     problem.n_eigensolves += 1
     V, outside, gradients, curvature = expand(problem, V, mixture.slopes(m))
-    flat = gradients.reshape(len(gradients), -1)
-    plain = (flat / curvature.ravel()) @ flat.T
+    plain = _in_errors(gradients, curvature)
     bend = mixture.curvatures(m)
     root = np.sqrt(-bend)
     if np.linalg.eigvalsh(np.eye(len(bend)) - root[:, None] * plain * root)[0] <= 0.05:
         bend = np.zeros_like(bend)
     return _Local(V, outside, gradients, curvature, plain, bend)
+
+
+def _in_errors(gradients: FloatArray, curvature: FloatArray) -> FloatArray:
+    """The inverse of a diagonal curvature, in the space of errors."""
+    flat = gradients.reshape(len(gradients), -1)
+    return np.asarray((flat / curvature.ravel()) @ flat.T)
 
 
 def _line_search(

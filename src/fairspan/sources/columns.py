@@ -14,16 +14,17 @@ from typing import Any, Self, TypedDict
 import numpy as np
 
 from fairspan._types import FloatArray
-from fairspan._validation import check_choice, check_integer
+from fairspan._validation import check_integer, check_options
 from fairspan.sources.labels import groups_of
 from fairspan.sources.named import (
     categories_of,
-    check_fillings,
     check_known,
     check_one_hot,
+    features_of,
     names_of,
+    rule_of,
 )
-from fairspan.sources.partial import Partial, partial_moments
+from fairspan.sources.partial import Partial, check_weights, partial_moments
 from fairspan.sources.readers import batch_rows
 from fairspan.sources.values import (
     ColumnError,
@@ -35,8 +36,6 @@ from fairspan.sources.values import (
     is_number_type,
     texts_of,
 )
-
-RULES = ("raise", "drop_rows")
 
 
 class TableOptions(TypedDict, total=False):
@@ -129,32 +128,12 @@ class Columns:
         Columns
             The choice.
         """
-        unknown = sorted(set(options) - set(TableOptions.__annotations__))
-        if unknown:
-            raise TypeError(
-                f"Unknown options {unknown}; allowed are {sorted(TableOptions.__annotations__)}."
-            )
+        check_options(options, TableOptions)
         groups, weight = names_of("sensitive", sensitive), options.get("weight")
         dropped = names_of("drop", options.get("drop"))
         one_hot = categories_of(options.get("one_hot") or ())
-        taken = {*groups, *dropped, weight, *index}
-        if features is None:
-            chosen = tuple(name for name in types if name not in taken)
-            if "" in chosen:
-                raise ValueError(
-                    "A column has no name, as the index has in csv files of pandas; leave it out "
-                    "with drop=[''], or name the features."
-                )
-        elif dropped:
-            raise ValueError("Give features=[...] or drop=[...], not both.")
-        else:
-            chosen = names_of("features", features)
-        missing = options.get("missing", "raise")
-        missing = dict(missing) if isinstance(missing, Mapping) else missing
-        if isinstance(missing, str):
-            check_choice("missing", missing, RULES)
-        else:
-            check_fillings(missing)
+        chosen = features_of(features, types, dropped, {*groups, weight, *index})
+        missing = rule_of(options.get("missing", "raise"))
         rows = options.get("batch_rows")
         if rows is not None:
             check_integer("batch_rows", rows, 1)
@@ -305,18 +284,3 @@ class Columns:
             raise ColumnError(text=text)
         if not self.features:
             raise ValueError("There are no columns of features; all are groups, weight or dropped.")
-
-
-def merge_categories(left: dict[str, set[str]], right: dict[str, set[str]]) -> dict[str, set[str]]:
-    """Unite categories found in two parts."""
-    return {name: values | right[name] for name, values in left.items()}
-
-
-def check_weights(name: Any, weight: FloatArray) -> FloatArray:
-    """Check the weights of some rows, which may all be zero there."""
-    if len(weight) and not (np.isfinite(weight).all() and weight.min() >= 0):
-        raise ValueError(
-            f"weight={name!r} has negative or infinite values; weights count rows and must be "
-            "0 or more."
-        )
-    return weight

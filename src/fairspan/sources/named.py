@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from fairspan._validation import check_choice
 from fairspan.sources.values import texts_of
+
+_RULES = ("raise", "drop_rows")
 
 
 def names_of(argument: str, given: Any) -> tuple[str, ...]:
@@ -42,8 +45,27 @@ def check_known(argument: str, names: Iterable[str], types: Mapping[str, Any]) -
         )
 
 
-def check_fillings(missing: Mapping[str, Any]) -> None:
-    """Check that what takes the place of missing values is a value."""
+def features_of(
+    given: Any, types: Mapping[str, Any], dropped: Collection[str], taken: Collection[str | None]
+) -> tuple[str, ...]:
+    """Give the columns of features: those that are named, or all that play no other part."""
+    if given is not None:
+        if dropped:
+            raise ValueError("Give features=[...] or drop=[...], not both.")
+        return names_of("features", given)
+    chosen = tuple(name for name in types if name not in taken and name not in dropped)
+    if "" in chosen:
+        raise ValueError(
+            "A column has no name, as the index has in csv files of pandas; leave it out "
+            "with drop=[''], or name the features."
+        )
+    return chosen
+
+
+def rule_of(missing: Any) -> str | dict[str, Any]:
+    """Give the rule for missing values: a word, or what takes their place in each column."""
+    if not isinstance(missing, Mapping):
+        return check_choice("missing", missing, _RULES)
     import pyarrow as pa
 
     for name, value in missing.items():
@@ -52,6 +74,7 @@ def check_fillings(missing: Mapping[str, Any]) -> None:
                 f"missing={{{name!r}: {value!r}}} puts a missing value in the place of missing "
                 "ones; give a value, or use missing='drop_rows'."
             )
+    return dict(missing)
 
 
 def check_one_hot(

@@ -120,3 +120,13 @@ def _without(groups: Groups, rows: npt.NDArray[np.bool_], heavy: npt.NDArray[np.
     places = np.cumsum(heavy) - 1
     labels = tuple(label for label, kept in zip(groups.labels, heavy, strict=True) if kept)
     return Groups(places[groups.codes[rows]], labels)
+
+
+def check_weights(name: Any, weight: FloatArray) -> FloatArray:
+    """Check the weights of some rows, which may all be zero there."""
+    if len(weight) and not (np.isfinite(weight).all() and weight.min() >= 0):
+        raise ValueError(
+            f"weight={name!r} has negative or infinite values; weights count rows and must be "
+            "0 or more."
+        )
+    return weight

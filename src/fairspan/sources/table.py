@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from fairspan._validation import check_memory
 from fairspan.moments import GroupMoments
-from fairspan.sources.columns import Columns, merge_categories
+from fairspan.sources.columns import Columns
 from fairspan.sources.labels import with_types
 
 Step = Callable[[Iterator[Any]], Any]
@@ -42,12 +42,17 @@ def moments_of_parts(columns: Columns, run: Run, text_labels: Sequence[str] = ()
     """
     if columns.open_columns:
         found = run(
-            columns.categories, merge_categories, columns.open_columns, columns.rows_at_once
+            columns.categories, _merge_categories, columns.open_columns, columns.rows_at_once
         )
         columns = columns.with_categories(found)
     check_memory(1, len(columns.feature_names))
     partial = run(columns.moments, operator.add, columns.needed, columns.rows_at_once)
     return with_types(partial.result(), [name in text_labels for name in columns.sensitive])
+
+
+def _merge_categories(left: dict[str, set[str]], right: dict[str, set[str]]) -> dict[str, set[str]]:
+    """Unite categories found in two parts."""
+    return {name: values | right[name] for name, values in left.items()}
 
 
 def missing_extra(name: str, package: str) -> ImportError:
