@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.linalg import sqrtm
 
-from fairspan import RobustFairPCA, gelbrich_divergence
-from fairspan.ambiguity import worst_case_rows
+from fairspan import GroupMoments, RobustFairPCA, gelbrich_divergence
+from fairspan.ambiguity import bootstrap_radii, worst_case_rows
 from tests import reference
 
 
@@ -161,3 +161,15 @@ def test_rows_of_an_unknown_group_have_no_worst_case():
     model = RobustFairPCA(1).fit(X, sensitive_features=["a", "b"] * 10)
     with pytest.raises(ValueError, match=r"sensitive_features has groups that fit did not see"):
         model.worst_case(X, sensitive_features=["a", "c"] * 10)
+
+
+@pytest.mark.parametrize("scale", [None, np.array([1.0, 2.0, 4.0])])
+def test_a_group_moved_as_a_whole_is_its_squared_way_apart(scale):
+    rng = np.random.default_rng(0)
+    X, step = rng.standard_normal((60, 3)), np.array([1.0, 2.0, 2.0])
+    moments = GroupMoments.from_arrays(X, [0, 1] * 30)
+    moved = [GroupMoments.from_arrays(X + share * step, [0, 1] * 30) for share in (1, 0.5)]
+    way = step if scale is None else step / scale
+    expected = np.quantile([way @ way, way @ way / 4], 0.9)
+    found = bootstrap_radii(moments, moved, 0.9, scale)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)

@@ -124,6 +124,14 @@ def test_total_only_rows_count_in_the_total_and_not_in_the_gap():
         assert value >= model.lower_bound_ - 1e-9
 
 
+def test_equal_weights_share_what_rows_without_a_label_leave():
+    X, groups = table()
+    model = RobustFairPCA(1, group_weights="equal", missing_groups="total_only")
+    model.fit(X, sensitive_features=with_missing(groups))
+    missing = np.mean(groups == "c")
+    assert model.total_weights_ == pytest.approx([(1 - missing) / 2] * 2 + [missing])
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_the_bound_with_a_group_outside_the_gap_holds_for_every_subspace(seed):
     rng = np.random.default_rng(seed)
