@@ -363,3 +363,42 @@ def test_the_papers_curves_are_complete_and_no_scanned_point_is_below_them(name)
         rounding = 1e-9 * X.shape[1]
         assert below(found.curve.outer, gap, total).max() <= rounding
         assert outside(found.region.outer, scan[:, k]).max() <= rounding
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("radius", [0.0, 0.5])
+def test_points_are_the_fits_that_count_groups_in_the_same_way(n_groups, radius):
+    rng = np.random.default_rng(n_groups)
+    groups = np.array(["a", "b", "c"])[np.minimum(rng.integers(0, 6, 240), n_groups - 1)]
+    X = rng.standard_normal((240, 5)) @ rng.standard_normal((5, 5))
+    X[groups == "a"] *= [0.5, 1, 2, 1, 1]
+    labels = groups if n_groups == 2 else np.where(groups == "c", None, groups)
+    counting = {"group_weights": "equal", "missing_groups": "total_only"}
+    grid = {"fairness_weights": [0.0, 0.1], "radius": radius}
+    frontier = fairness_frontier(X, 2, sensitive_features=labels, **grid, **counting)
+    for point, weight in enumerate(grid["fairness_weights"]):
+        model = RobustFairPCA(2, fairness_weight=weight, radius=radius, **counting)
+        model.fit(X, sensitive_features=labels)
+        assert frontier.objective[point] == pytest.approx(model.objective_, rel=1e-7)
+        assert frontier.group_errors[point] == pytest.approx(model.group_errors_, rel=1e-4)
+        assert frontier.gap[point] == pytest.approx(model.error_gap_, abs=1e-3)
+        total = model.total_weights_ @ frontier.group_errors[point]
+        assert frontier.total_error[point] == pytest.approx(total)
+
+
+def test_the_whole_curve_counts_groups_as_it_is_told():
+    data = load_breast_cancer()
+    groups = data.target_names[data.target]
+    table = {"sensitive_features": groups, "standardize": True}
+    frontier = fairness_frontier(data.data, 3, **table, group_weights="equal")
+    assert frontier.total_error == pytest.approx(frontier.group_errors.mean(axis=1))
+    usual = fairness_frontier(data.data, 3, **table)
+    # Equal errors are the same whoever counts; the best total before that is not.
+    assert frontier.total_error[-1] == pytest.approx(usual.total_error[-1], rel=1e-7)
+    assert frontier.gap[0] < 0.9 * usual.gap[0]
+
+
+def test_one_group_beside_rows_without_a_label_has_no_trade_off():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    with pytest.raises(ValueError, match="There is 1 group to compare"):
+        fairness_frontier(X, 1, sensitive_features=["a", None] * 20, missing_groups="total_only")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 
+from fairspan._frontier_request import Counting, Grid, Radius
 from fairspan._types import FloatArray
-from fairspan.ambiguity import radii_of
 from fairspan.moments import GroupMoments
-from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.boundary import solve_boundary
 from fairspan.solvers.front import SolverOptions, solve
@@ -21,10 +20,6 @@ from fairspan.solvers.result import relative_gap
 from fairspan.solvers.trace import TradeOff
 
 _INTERVAL = (0.025, 0.975)
-
-Radius = float | Mapping[Any, float]
-Grid = Sequence[tuple[float, Radius]]
-"""Fairness weights and radii."""
 
 
 class Point(NamedTuple):
@@ -42,6 +37,7 @@ def solve_points(
     problem: SubspaceProblem,
     moments: GroupMoments,
     grid: Grid,
+    counting: Counting,
     boundary: Boundary | None,
 ) -> list[Point]:
     """Find the optimum at each fairness weight and radius of a grid.
@@ -54,6 +50,8 @@ def solve_points(
         Gives the groups and their sizes, which set their radii.
     grid : sequence of pairs
         Fairness weights and radii.
+    counting : Counting
+        How groups count.
     boundary : Boundary, optional
         For two groups: lines that all points share.
 
@@ -64,7 +62,7 @@ def solve_points(
     """
     points = []
     for weight, radius in grid:
-        objective = RobustFairObjective(problem.shares, weight, radii_of(radius, moments))
+        objective = counting.objective(moments, weight, radius)
         if boundary is None or problem.k == problem.d:
             found = solve(problem, objective, SolverOptions())
         else:
@@ -106,6 +104,7 @@ def curve_points(trade_off: TradeOff) -> list[Point]:
 def bootstrap_intervals(
     replicates: Iterable[GroupMoments],
     grid: Grid,
+    counting: Counting,
     make_problem: Callable[[GroupMoments], SubspaceProblem],
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Find the optima of resampled data and give intervals of their errors.
@@ -116,6 +115,8 @@ def bootstrap_intervals(
         Moments of resampled rows.
     grid : sequence of pairs
         Fairness weights and radii.
+    counting : Counting
+        How groups count.
     make_problem : callable
         Gives the problem of a replicate's moments.
 
@@ -127,9 +128,9 @@ def bootstrap_intervals(
     totals, gaps, groups = [], [], []
     for moments in replicates:
         problem = make_problem(moments)
-        errors = np.array(_optimal_errors(problem, moments, grid))
+        errors = np.array(_optimal_errors(problem, moments, grid, counting))
         totals.append(errors @ problem.shares)
-        gaps.append(np.ptp(errors, axis=1))
+        gaps.append(np.ptp(errors[:, counting.in_gap(moments)], axis=1))
         groups.append(errors)
     total, gap, group = (
         np.moveaxis(np.quantile(found, _INTERVAL, axis=0), 0, -1)
@@ -139,12 +140,13 @@ def bootstrap_intervals(
 
 
 def _optimal_errors(
-    problem: SubspaceProblem, moments: GroupMoments, grid: Grid
+    problem: SubspaceProblem, moments: GroupMoments, grid: Grid, counting: Counting
 ) -> list[FloatArray]:
     if problem.n_groups != 2:
-        return [point.group_errors for point in solve_points(problem, moments, grid, None)]
+        points = solve_points(problem, moments, grid, counting, None)
+        return [point.group_errors for point in points]
     if not any(radius for _, radius in grid):
         trade_off = TradeOff(problem)
         return [trade_off.errors(weight) for weight, _ in grid]
-    points = solve_points(problem, moments, grid, Boundary(problem))
+    points = solve_points(problem, moments, grid, counting, Boundary(problem))
     return [point.group_errors for point in points]

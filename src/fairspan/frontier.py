@@ -8,7 +8,7 @@ proved accuracy they are complete: no other subspace is better in one and no wor
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Real
@@ -18,23 +18,20 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
-from fairspan._frontier_points import (
-    Point,
+from fairspan._frontier_points import Point, bootstrap_intervals, curve_points, solve_points
+from fairspan._frontier_request import (
+    Counting,
     Radius,
-    bootstrap_intervals,
-    curve_points,
-    solve_points,
+    check_moments,
+    check_numbers,
+    check_radii,
+    problem_of,
 )
 from fairspan._resample import resampled_moments
 from fairspan._types import FLOATS, FloatArray, Label
-from fairspan._validation import (
-    check_components,
-    check_integer,
-    check_number,
-    generator_from,
-)
-from fairspan.estimators.steps import check_scales, check_size, in_fit_units
-from fairspan.groups import encode_groups
+from fairspan._validation import check_choice, check_integer, generator_from
+from fairspan.estimators.steps import check_group_weights
+from fairspan.groups import MISSING_GROUPS, encode_groups
 from fairspan.moments import GroupMoments
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.trace import Enclosure, TradeOff
@@ -62,9 +59,9 @@ class Frontier:
     group_errors : ndarray of shape (n_points, n_groups)
         Mean squared reconstruction error of each group.
     total_error : ndarray of shape (n_points,)
-        Mean error of all rows.
+        Mean error of all rows, or of the groups as they were told to count.
     gap : ndarray of shape (n_points,)
-        Largest minus smallest group error.
+        Largest minus smallest error of the groups that are compared.
     objective : ndarray of shape (n_points,)
         Value of the objective.
     lower_bound : ndarray of shape (n_points,)
@@ -166,6 +163,8 @@ def fairness_frontier(
     radius: Any = 0.0,
     n_bootstrap: int = 0,
     standardize: bool = False,
+    group_weights: str | Mapping[Any, float] = "share",
+    missing_groups: str = "raise",
     random_state: Any = None,
 ) -> Frontier:
     """Find the trade-off between the total error and the gap between groups.
@@ -194,6 +193,11 @@ def fairness_frontier(
         finds its optimum anew, so that the intervals are those of the whole procedure.
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
+    group_weights : {"share", "equal"} or mapping, default="share"
+        How much each group counts in the total error, as in RobustFairPCA.
+    missing_groups : {"raise", "own_group", "total_only"}, default="raise"
+        Rows whose group is missing, as in RobustFairPCA; with "total_only" they count in the total
+        error and not in the gap.
     random_state : int, RandomState instance, Generator or None, default=None
         Seed of the bootstrap.
 
@@ -212,32 +216,40 @@ def fairness_frontier(
     >>> frontier.gap[[0, -1]].round(3), frontier.total_error[[0, -1]].round(3)
     (array([1.614, 0.   ]), array([8.209, 8.58 ]))
     """
-    weights = None if fairness_weights is None else _numbers("fairness_weights", fairness_weights)
-    radii = _radii(radius)
+    weights = (
+        None if fairness_weights is None else check_numbers("fairness_weights", fairness_weights)
+    )
+    radii = check_radii(radius)
     if check_integer("n_bootstrap", n_bootstrap, 0):
         check_integer("n_bootstrap", n_bootstrap, 20)
-    moments = _moments(X_or_moments, sensitive_features, n_bootstrap)
-    make_problem = partial(_problem, n_components=n_components, standardize=standardize)
+    check_group_weights(group_weights)
+    check_choice("missing_groups", missing_groups, MISSING_GROUPS)
+    counting = Counting(group_weights, missing_groups)
+    moments = check_moments(X_or_moments, sensitive_features, missing_groups, n_bootstrap)
+    make_problem = partial(
+        problem_of, n_components=n_components, standardize=standardize, counting=counting
+    )
     problem = make_problem(moments)
     trade_off = TradeOff(problem) if problem.n_groups == 2 else None
-    points = _points(problem, moments, weights, radii, trade_off)
+    points = _points(problem, moments, weights, radii, counting, trade_off)
     _warn_of_gaps(points)
-    weight, size, errors, value, bound, proved = zip(*points, strict=True)
+    weight, size, found, value, bound, proved = zip(*points, strict=True)
+    errors = np.array(found)
     intervals: tuple[FloatArray | None, ...] = (None, None, None)
     if n_bootstrap:
         X = check_array(X_or_moments, dtype=FLOATS, input_name="X")
-        groups = encode_groups(sensitive_features, len(X))
+        groups = encode_groups(sensitive_features, len(X), missing_groups)
         replicates = resampled_moments(X, groups, n_bootstrap, generator_from(random_state))
         grid = list(zip(weight, size, strict=True))
-        intervals = bootstrap_intervals(replicates, grid, make_problem)
+        intervals = bootstrap_intervals(replicates, grid, counting, make_problem)
     return Frontier(
         group_labels=moments.labels,
         n_components=problem.k,
         fairness_weight=np.array(weight),
         radius=np.array([r if isinstance(r, Real) else np.nan for r in size], dtype=float),
-        group_errors=np.array(errors),
-        total_error=np.array(errors) @ problem.shares,
-        gap=np.ptp(errors, axis=1),
+        group_errors=errors,
+        total_error=errors @ problem.shares,
+        gap=np.ptp(errors[:, counting.in_gap(moments)], axis=1),
         objective=np.array(value),
         lower_bound=np.array(bound),
         optimality_gap=np.array(proved),
@@ -254,6 +266,7 @@ def _points(
     moments: GroupMoments,
     weights: list[float] | None,
     radii: list[Radius],
+    counting: Counting,
     trade_off: TradeOff | None,
 ) -> list[Point]:
     """Find the points of the grid or, where nothing is asked for, of the complete curve."""
@@ -261,62 +274,7 @@ def _points(
         return curve_points(trade_off)
     grid = [(weight, radius) for radius in radii for weight in weights or _WEIGHTS]
     boundary = None if trade_off is None else trade_off.boundary
-    return solve_points(problem, moments, grid, boundary)
-
-
-def _moments(X_or_moments: Any, sensitive_features: Any, n_bootstrap: int) -> GroupMoments:
-    if isinstance(X_or_moments, GroupMoments):
-        if sensitive_features is not None:
-            raise ValueError(
-                "sensitive_features is given together with moments, which have groups of their own "
-                f"({list(X_or_moments.labels[:5])}); leave it out."
-            )
-        if n_bootstrap:
-            raise ValueError(
-                f"n_bootstrap={n_bootstrap} needs the rows, which moments do not hold; give X and "
-                "sensitive_features, or n_bootstrap=0."
-            )
-        moments = X_or_moments
-    else:
-        moments = GroupMoments.from_arrays(X_or_moments, sensitive_features)
-    if moments.n_groups < 2:
-        raise ValueError(
-            f"There is {moments.n_groups} group; a trade-off needs at least 2. Pass "
-            "sensitive_features=...."
-        )
-    return moments
-
-
-def _problem(moments: GroupMoments, n_components: int, standardize: bool) -> SubspaceProblem:
-    k = check_components(n_components, moments.n_features)
-    check_size(moments)
-    moments, _ = in_fit_units(moments, standardize)
-    check_scales(moments)
-    small = moments.with_room(k).in_basis()
-    return SubspaceProblem(small.second_moments, moments.shares, k)
-
-
-def _radii(radius: Any) -> list[Radius]:
-    """One radius or several, each a number or a mapping by group."""
-    if isinstance(radius, Mapping):
-        return [radius]
-    if isinstance(radius, Iterable) and not isinstance(radius, str | bytes):
-        listed = list(radius)
-        found = [r if isinstance(r, Mapping) else check_number("radius", r) for r in listed]
-        if found:
-            return found
-    return list(_numbers("radius", radius))
-
-
-def _numbers(name: str, values: Any) -> list[float]:
-    if isinstance(values, Real):
-        values = [values]
-    elif isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise TypeError(f"{name}={values!r} must be a number or a sequence of numbers, 0 or more.")
-    numbers = [check_number(name, value) for value in values]
-    if not numbers:
-        raise ValueError(f"{name} is empty; give at least one number.")
-    return numbers
+    return solve_points(problem, moments, grid, counting, boundary)
 
 
 def _warn_of_gaps(points: list[Point]) -> None:
