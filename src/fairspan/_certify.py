@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from fairspan._types import FloatArray
 from fairspan._validation import check_number
 from fairspan.ambiguity import radii_of
-from fairspan.estimators.steps import check_scales
+from fairspan.estimators.steps import check_moments, check_scales
 from fairspan.moments import GroupMoments
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
@@ -64,11 +64,7 @@ def certify(
     >>> bool(0 < result.optimality_gap < 0.01)  # near PCA, but not quite
     True
     """
-    if not isinstance(moments, GroupMoments):
-        raise TypeError(
-            f"moments is a {type(moments).__name__}; make a GroupMoments from data with "
-            "GroupMoments.from_arrays(X, sensitive_features)."
-        )
+    check_moments(moments)
     rows = _orthonormal(components, moments.n_features)
     check_scales(moments, stacklevel=3)
     weight = check_number("fairness_weight", fairness_weight)
