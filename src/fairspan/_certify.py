@@ -12,7 +12,12 @@ from sklearn.utils import check_array
 from fairspan._types import FloatArray
 from fairspan._validation import check_choice, check_number
 from fairspan.ambiguity import radii_of
-from fairspan.estimators.steps import check_group_weights, check_scales, robust_objective
+from fairspan.estimators.steps import (
+    check_group_weights,
+    check_moments,
+    check_scales,
+    robust_objective,
+)
 from fairspan.groups import MISSING_GROUPS
 from fairspan.moments import GroupMoments
 from fairspan.problem import SubspaceProblem
@@ -70,11 +75,7 @@ def certify(
     >>> bool(0 < result.optimality_gap < 0.01)  # near PCA, but not quite
     True
     """
-    if not isinstance(moments, GroupMoments):
-        raise TypeError(
-            f"moments is a {type(moments).__name__}; make a GroupMoments from data with "
-            "GroupMoments.from_arrays(X, sensitive_features)."
-        )
+    check_moments(moments)
     rows = _orthonormal(components, moments.n_features)
     check_scales(moments, stacklevel=3)
     weight = check_number("fairness_weight", fairness_weight)

@@ -47,7 +47,7 @@ class Counting(NamedTuple):
         return total_weights(self.group_weights, moments, self.in_gap(moments))
 
 
-def check_moments(
+def moments_to_compare(
     X_or_moments: Any, sensitive_features: Any, missing_groups: str, n_bootstrap: int
 ) -> GroupMoments:
     """Take moments as they are, or make them of rows; there must be groups to compare.

@@ -17,8 +17,8 @@ from fairspan._types import FloatArray
 _BACK_OFF = 0.995
 _STEPS = 200
 _ROUNDING = 1e-15
-_FAILED = 1e-6
-"""A larger relative gap is an error, whatever was asked for."""
+_SOLVED, _FAILED = 1e-10, 1e-6
+"""The relative duality gap to reach, and the one from which on it is an error."""
 
 
 class Margin(NamedTuple):
@@ -29,8 +29,8 @@ class Margin(NamedTuple):
     gap: float
 
 
-def linear_svm(Z: FloatArray, y: FloatArray, cost: float, tol: float = 1e-10) -> Margin:
-    """Fit the machine; raise if it is not solved to the tolerance.
+def linear_svm(Z: FloatArray, y: FloatArray, cost: float) -> Margin:
+    """Fit the machine; raise if it is not solved.
 
     Parameters
     ----------
@@ -40,8 +40,6 @@ def linear_svm(Z: FloatArray, y: FloatArray, cost: float, tol: float = 1e-10) ->
         Labels, -1 or 1, both of them present.
     cost : float
         The price C of a row inside the margin.
-    tol : float
-        The relative duality gap to reach.
 
     Returns
     -------
@@ -60,7 +58,7 @@ def linear_svm(Z: FloatArray, y: FloatArray, cost: float, tol: float = 1e-10) ->
         if gap < best.gap:
             best = Margin(v[:-1], float(v[-1]), gap)
         # Products of the size of rounding carry no information any more.
-        if best.gap <= tol or lower @ alpha + upper @ rest <= _ROUNDING * len(y):
+        if best.gap <= _SOLVED or lower @ alpha + upper @ rest <= _ROUNDING * len(y):
             break
         newton = _Newton(A, penalised / cost, v, alpha, rest, lower, upper, image)
         try:
@@ -110,16 +108,13 @@ class _Newton:
         self.inverse = 1.0 / (lower / self.alpha + upper / self.rest)
         self.residual = A @ v - 1.0 - lower + upper
         self.balance = penalty * v - image
-        weighted = A * self.inverse[:, None]
-        self.weighted = weighted
-        self.matrix = A.T @ weighted + np.diag(penalty)
+        self.weighted = A * self.inverse[:, None]
+        self.matrix = A.T @ self.weighted + np.diag(penalty)
 
     def step(self, target: float, predicted: Step | None = None) -> Step:
         """Aim at complementarity products of a size, corrected for a predicted step."""
-        low_product, high_product = (
-            np.full_like(self.alpha, target),
-            np.full_like(self.alpha, target),
-        )
+        low_product = np.full_like(self.alpha, target)
+        high_product = low_product.copy()
         if predicted is not None:
             low_product -= predicted[1] * predicted[2]
             high_product += predicted[1] * predicted[3]

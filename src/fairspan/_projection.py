@@ -10,8 +10,8 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from fairspan._types import FloatArray
-from fairspan._validation import check_choice
-from fairspan.groups import Groups
+from fairspan._validation import check_choice, check_weights
+from fairspan.groups import Groups, groups_in_gap
 from fairspan.moments import GroupMoments
 
 CENTRINGS = ("global", "group")
@@ -184,6 +184,38 @@ class Projection:
             centred /= self.scale
         lost = centred - (centred @ self.components.T) @ self.components
         return np.asarray(np.einsum("ij,ij->i", lost, lost))
+
+
+def total_and_gap(
+    errors: FloatArray, sensitive_features: Any, sample_weight: Any, missing_groups: str
+) -> tuple[float, float]:
+    """Give the mean error of rows, and the gap between groups; without groups it is 0.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n_rows,)
+        The error of each row.
+    sensitive_features : array-like, frame, dict or None
+        The group of each row.
+    sample_weight : array-like of shape (n_rows,) or None
+        How often each row counts.
+    missing_groups : {"raise", "own_group", "total_only"}
+        What becomes of rows without a label.
+
+    Returns
+    -------
+    total, gap : float
+        Both in the units of the errors.
+    """
+    n_rows = len(errors)
+    weight = np.ones(n_rows) if sample_weight is None else check_weights(sample_weight, n_rows)
+    groups = Groups.of(sensitive_features, n_rows, missing_groups)
+    size = np.bincount(groups.codes, weight)
+    # A group without weight has no error; it cannot widen the gap.
+    counted = (size > 0) & groups_in_gap(groups.labels, missing_groups)
+    means = np.bincount(groups.codes, weight * errors)[counted] / size[counted]
+    gap = float(np.ptp(means)) if counted.any() else 0.0
+    return float(np.average(errors, weights=weight)), gap
 
 
 def _refuse(model: Any) -> None:

@@ -22,9 +22,9 @@ from fairspan._frontier_points import Point, bootstrap_intervals, curve_points, 
 from fairspan._frontier_request import (
     Counting,
     Radius,
-    check_moments,
     check_numbers,
     check_radii,
+    moments_to_compare,
     problem_of,
 )
 from fairspan._resample import resampled_moments
@@ -225,7 +225,7 @@ def fairness_frontier(
     check_group_weights(group_weights)
     check_choice("missing_groups", missing_groups, MISSING_GROUPS)
     counting = Counting(group_weights, missing_groups)
-    moments = check_moments(X_or_moments, sensitive_features, missing_groups, n_bootstrap)
+    moments = moments_to_compare(X_or_moments, sensitive_features, missing_groups, n_bootstrap)
     make_problem = partial(
         problem_of, n_components=n_components, standardize=standardize, counting=counting
     )

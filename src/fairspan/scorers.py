@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from fairspan._validation import check_choice, check_weights
-from fairspan.groups import encode_groups, groups_in_gap
+from fairspan._projection import total_and_gap
+from fairspan._validation import check_choice
 
 __all__ = ["GroupErrorScorer", "error_gap", "total_error", "total_plus_gap"]
 
@@ -92,16 +92,8 @@ class GroupErrorScorer:
                 "fit of the search, or params={'sensitive_features': ...} to cross_validate."
             )
         errors = _row_errors(estimator, X)
-        weight = np.ones(len(errors))
-        if sample_weight is not None:
-            weight = check_weights(sample_weight, len(errors))
-        groups = encode_groups(sensitive_features, len(errors), self.missing_groups)
-        size = np.bincount(groups.codes, weight)
-        counted = (size > 0) & groups_in_gap(groups.labels, self.missing_groups)
-        means = np.bincount(groups.codes, weight * errors)[counted] / size[counted]
-        total = float(np.average(errors, weights=weight)) if self.measure != "gap" else 0.0
-        gap = float(np.ptp(means)) if self.measure != "total" and len(means) else 0.0
-        return -(total + gap)
+        total, gap = total_and_gap(errors, sensitive_features, sample_weight, self.missing_groups)
+        return -{"total": total, "gap": gap, "total_plus_gap": total + gap}[self.measure]
 
     def set_score_request(self, **requests: bool | str | None) -> GroupErrorScorer:
         """Ask for more metadata, or for the groups by another name.

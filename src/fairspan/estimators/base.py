@@ -18,6 +18,7 @@ from fairspan.estimators.lazy import check_lazy
 from fairspan.estimators.projecting import ProjectingMixin
 from fairspan.estimators.steps import (
     canonical_basis,
+    check_moments,
     check_scales,
     check_size,
     in_fit_units,
@@ -142,11 +143,7 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         self
             The fitted estimator, as if fitted on the rows.
         """
-        if not isinstance(moments, GroupMoments):
-            raise TypeError(
-                f"moments is a {type(moments).__name__}; make a GroupMoments from data with "
-                "GroupMoments.from_arrays(X, sensitive_features)."
-            )
+        check_moments(moments)
         self._check_parameters()
         warn_of_small_groups(moments, self.n_components)
         self._fit(moments)

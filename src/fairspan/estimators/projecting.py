@@ -12,12 +12,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fairspan._projection import total_and_gap
 from fairspan._sparse import SPARSE_FORMATS, is_sparse, project_sparse, squared_distances
 from fairspan._types import FLOATS, FloatArray
-from fairspan._validation import check_weights, is_dask
+from fairspan._validation import is_dask
 from fairspan.estimators.lazy import lazy_method, lazy_score
 from fairspan.exceptions import NoGroupsWarning
-from fairspan.groups import encode_groups, groups_in_gap
 
 _BLOCK_BYTES = 2**20
 
@@ -152,18 +152,8 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if is_dask(X):
             return lazy_score(self, X, sensitive_features, sample_weight)
         errors = self.reconstruction_errors(X)
-        weight = np.ones(len(errors))
-        if sample_weight is not None:
-            weight = check_weights(sample_weight, len(errors))
-        total = float(np.average(errors, weights=weight))
-        if sensitive_features is None:
-            return -total
-        groups = encode_groups(sensitive_features, len(errors), self.missing_groups)
-        size = np.bincount(groups.codes, weight)
-        # A group without weight has no error; it cannot widen the gap.
-        counted = (size > 0) & groups_in_gap(groups.labels, self.missing_groups)
-        means = np.bincount(groups.codes, weight * errors)[counted] / size[counted]
-        return -(total + (float(np.ptp(means)) if counted.any() else 0.0))
+        total, gap = total_and_gap(errors, sensitive_features, sample_weight, self.missing_groups)
+        return -(total + gap)
 
     @property
     def _n_features_out(self) -> int:

@@ -24,6 +24,15 @@ _LARGEST = 1e140
 """Solvers square variances; from here on they might overflow."""
 
 
+def check_moments(moments: Any) -> None:
+    """Check that moments are given, and not the rows they are made of."""
+    if not isinstance(moments, GroupMoments):
+        raise TypeError(
+            f"moments is a {type(moments).__name__}; make a GroupMoments from data with "
+            "GroupMoments.from_arrays(X, sensitive_features)."
+        )
+
+
 def check_size(moments: GroupMoments) -> None:
     """Check that there are enough rows to speak of a variance."""
     rows = int(moments.counts.sum())

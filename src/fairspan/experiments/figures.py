@@ -143,16 +143,11 @@ def draw_pareto(rows: Sequence[Row]) -> Any:
         for method, colour in COLOURS.items():
             mine = [row for row in rows if row["dataset"] == name and row["method"] == method]
             # Points of one grid often coincide: larger and paler below, sharper above.
-            face = "none" if MARKERS[method] in "sD" else colour
             style = {"marker": MARKERS[method], "label": _NAMES[method], "alpha": 0.85}
-            colours = (
-                {"color": colour}
-                if MARKERS[method] == "x"
-                else {
-                    "edgecolors": colour,
-                    "facecolors": face,
-                }
-            )
+            face = "none" if MARKERS[method] in "sD" else colour
+            colours = {"edgecolors": colour, "facecolors": face}
+            if MARKERS[method] == "x":
+                colours = {"color": colour}
             xy = [[row["abdiff"] for row in mine], [row["are"] for row in mine]]
             axes.scatter(*xy, s=46, **style, **colours)
         axes.set(xscale="log", xlabel="ABDiff (log scale)", title=titles()[name])

@@ -45,6 +45,8 @@ from fairspan.spectrum import top_space
 
 _FURTHER = 1e-3
 """The weight has half the digits of the certificate, so the search goes on beyond its tolerance."""
+_SOLVES = 100
+"""The largest number of eigen-solves of the search."""
 _THIN = 1e-13
 """Arcs of fewer radians are not split."""
 
@@ -71,7 +73,6 @@ def solve_exactly_fair(
     *,
     max_gap: float = 0.0,
     tol: float = 1e-8,
-    max_iter: int = 100,
     boundary: Boundary | None = None,
 ) -> FairSolution:
     """Minimise the total error of two groups among subspaces with a gap of at most max_gap.
@@ -84,8 +85,6 @@ def solve_exactly_fair(
         The largest difference between the group errors that is allowed, in squared units.
     tol : float
         The relative gap between the total error and its bound to reach.
-    max_iter : int
-        The largest number of eigen-solves of the search.
     boundary : Boundary, optional
         Lines already known; new ones are added to it.
 
@@ -101,7 +100,7 @@ def solve_exactly_fair(
     """
     solves_before = problem.n_eigensolves
     search = _Search(boundary or Boundary(problem), max_gap)
-    threshold = search.run(_FURTHER * tol, max_iter)
+    threshold = search.run(_FURTHER * tol)
     gap = relative_gap(search.total, search.bound, problem.scale)
     result = SolverResult(
         components=search.subspace.T,
@@ -132,7 +131,7 @@ class _Search:
         self.total, self.bound = math.inf, -math.inf
         self.history: list[tuple[float, float]] = []
 
-    def run(self, goal: float, max_iter: int) -> float:
+    def run(self, goal: float) -> float:
         """Find the best fair subspace, its bound and its threshold, which is returned."""
         self._raise_bound(self.near)
         if self._excess(self.near.point) <= self.rounding:
@@ -142,7 +141,7 @@ class _Search:
         if self._excess(self.far.point) >= -self.rounding:
             self._take_limit()
             return self._threshold(0.0, math.inf)
-        self._close_in(goal, max_iter)
+        self._close_in(goal)
         shares = self.problem.shares
         return self._threshold(penalty_weight(self.near, shares), penalty_weight(self.far, shares))
 
@@ -195,11 +194,11 @@ class _Search:
         self._offer(np.hstack([kept, tied @ best.vectors]))
         self.bound = max(self.bound, self.total - self.rounding)
 
-    def _close_in(self, goal: float, max_iter: int) -> None:
+    def _close_in(self, goal: float) -> None:
         """Move the lines towards the root until value and bound meet, as far as rounding lets."""
         self._start()
         slow = 0
-        for _ in range(max_iter):
+        for _ in range(_SOLVES):
             self._slide()
             rounding = penalty_slack(self.near) + penalty_slack(self.far)
             gap = relative_gap(self.total, self.bound + rounding, self.problem.scale)
