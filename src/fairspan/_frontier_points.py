@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fairspan._types import FloatArray
+from fairspan._validation import check_number
 from fairspan.ambiguity import radii_of
 from fairspan.moments import GroupMoments
 from fairspan.objectives import RobustFairObjective
@@ -36,6 +38,30 @@ class Point(NamedTuple):
     objective: float
     lower_bound: float
     optimality_gap: float
+
+
+def listed_radii(radius: Any) -> list[Radius]:
+    """One radius or several, each a number or a mapping by group."""
+    if isinstance(radius, Mapping):
+        return [radius]
+    if isinstance(radius, Iterable) and not isinstance(radius, str | bytes):
+        listed = list(radius)
+        found = [r if isinstance(r, Mapping) else check_number("radius", r) for r in listed]
+        if found:
+            return found
+    return list(listed_numbers("radius", radius))
+
+
+def listed_numbers(name: str, values: Any) -> list[float]:
+    """One number or several."""
+    if isinstance(values, Real):
+        values = [values]
+    elif isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise TypeError(f"{name}={values!r} must be a number or a sequence of numbers, 0 or more.")
+    numbers = [check_number(name, value) for value in values]
+    if not numbers:
+        raise ValueError(f"{name} is empty; give at least one number.")
+    return numbers
 
 
 def solve_points(

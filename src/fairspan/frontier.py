@@ -8,7 +8,6 @@ proved accuracy they are complete: no other subspace is better in one and no wor
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Real
@@ -23,16 +22,13 @@ from fairspan._frontier_points import (
     Radius,
     bootstrap_intervals,
     curve_points,
+    listed_numbers,
+    listed_radii,
     solve_points,
 )
 from fairspan._resample import resampled_moments
 from fairspan._types import FLOATS, FloatArray, Label
-from fairspan._validation import (
-    check_components,
-    check_integer,
-    check_number,
-    generator_from,
-)
+from fairspan._validation import check_components, check_integer, generator_from
 from fairspan.estimators.steps import check_scales, check_size, in_fit_units
 from fairspan.groups import encode_groups
 from fairspan.moments import GroupMoments
@@ -212,8 +208,10 @@ def fairness_frontier(
     >>> frontier.gap[[0, -1]].round(3), frontier.total_error[[0, -1]].round(3)
     (array([1.614, 0.   ]), array([8.209, 8.58 ]))
     """
-    weights = None if fairness_weights is None else _numbers("fairness_weights", fairness_weights)
-    radii = _radii(radius)
+    weights = (
+        None if fairness_weights is None else listed_numbers("fairness_weights", fairness_weights)
+    )
+    radii = listed_radii(radius)
     if check_integer("n_bootstrap", n_bootstrap, 0):
         check_integer("n_bootstrap", n_bootstrap, 20)
     moments = _moments(X_or_moments, sensitive_features, n_bootstrap)
@@ -294,29 +292,6 @@ def _problem(moments: GroupMoments, n_components: int, standardize: bool) -> Sub
     check_scales(moments)
     small = moments.with_room(k).in_basis()
     return SubspaceProblem(small.second_moments, moments.shares, k)
-
-
-def _radii(radius: Any) -> list[Radius]:
-    """One radius or several, each a number or a mapping by group."""
-    if isinstance(radius, Mapping):
-        return [radius]
-    if isinstance(radius, Iterable) and not isinstance(radius, str | bytes):
-        listed = list(radius)
-        found = [r if isinstance(r, Mapping) else check_number("radius", r) for r in listed]
-        if found:
-            return found
-    return list(_numbers("radius", radius))
-
-
-def _numbers(name: str, values: Any) -> list[float]:
-    if isinstance(values, Real):
-        values = [values]
-    elif isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise TypeError(f"{name}={values!r} must be a number or a sequence of numbers, 0 or more.")
-    numbers = [check_number(name, value) for value in values]
-    if not numbers:
-        raise ValueError(f"{name} is empty; give at least one number.")
-    return numbers
 
 
 def _warn_of_gaps(points: list[Point]) -> None:
