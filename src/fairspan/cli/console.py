@@ -18,8 +18,6 @@ _WIDTH = 30
 _EVERY = 0.1
 _EVERY_LINE = 10.0
 """Seconds between two drawings of the bar, and between two lines where there is no terminal."""
-
-
 _STYLES = {"bold": "1", "red": "1;31", "yellow": "1;33", "green": "1;32"}
 
 
@@ -55,8 +53,10 @@ def plain(value: Any) -> Any:
 
 def number(value: float, unit: float = 0.0) -> str:
     """Write a number with four digits; 0 for what is rounding against the unit."""
-    if not math.isfinite(value) or abs(value) <= 1e-12 * unit:
-        return f"{value:g}" if not math.isfinite(value) else "0"
+    if not math.isfinite(value):
+        return f"{value:g}"
+    if abs(value) <= 1e-12 * unit:
+        return "0"
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:#.4g}".rstrip(".")
 
 

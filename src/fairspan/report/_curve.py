@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from fairspan._types import FloatArray, IntArray
 from fairspan.report._settings import Settings
-from fairspan.solvers.lines import Boundary, Line
+from fairspan.solvers.lines import Boundary, Line, chord_angle
 from fairspan.solvers.penalty import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
-from fairspan.solvers.polygon import Point, clip, corner, normal_angle
+from fairspan.solvers.polygon import Point, clip, corner
 from fairspan.solvers.result import SMALLEST_SCALE
 from fairspan.solvers.trace import refine
 
@@ -217,7 +217,7 @@ def _is_long(left: Line, right: Line) -> bool:
 
 
 def _middle(left: Line, right: Line) -> float:
-    angle = normal_angle((right.point[0] - left.point[0], right.point[1] - left.point[1]))
+    angle = chord_angle(left, right)
     if left.angle + _THIN < angle < right.angle - _THIN:
         return angle
     return 0.5 * (left.angle + right.angle)

@@ -26,7 +26,7 @@ from fairspan.problem import LARGE, SubspaceProblem
 from fairspan.solvers.curve import Curve, follow
 from fairspan.solvers.faces import Face, settle_face
 from fairspan.solvers.geodesic import Geodesic
-from fairspan.solvers.lines import Boundary, Line
+from fairspan.solvers.lines import Boundary, Line, chord_angle
 from fairspan.solvers.pieces import Lowest, TwoPieces
 from fairspan.solvers.polygon import Point, clip, corner, normal_angle
 from fairspan.solvers.result import SolverResult, relative_gap
@@ -253,12 +253,11 @@ class _Walk:
     def _proposals(self, arc: Arc, low: float, high: float) -> Iterator[float]:
         left, right, lowest = arc.left, arc.right, arc.lowest
         if left is not None and right is not None:
-            chord = (right.point[0] - left.point[0], right.point[1] - left.point[1])
             if lowest.on_ridge and not arc.stuck:
                 yield self._ridge_angle(left, right)
             elif not arc.stuck:
                 yield self.pieces.gradient_angle(self.pieces.active(lowest.point), lowest.point)
-            yield normal_angle(chord)
+            yield chord_angle(left, right)
         elif lowest.on_ridge:
             # The minimiser's normal lies between the gradients of both pieces; their far end
             # brings the ridge between two lines.

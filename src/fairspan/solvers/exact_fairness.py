@@ -25,7 +25,7 @@ import numpy as np
 from fairspan._types import FloatArray
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.geodesic import Geodesic
-from fairspan.solvers.lines import Boundary, Line
+from fairspan.solvers.lines import Boundary, Line, chord_angle
 from fairspan.solvers.penalty import (
     DIFFERENCE,
     LARGEST_DIFFERENCE,
@@ -240,9 +240,8 @@ class _Search:
     def _proposal(self, slow: int) -> float | None:
         """The next angle: that of a curve's root, and where this is slow the chord's or a half."""
         left, right = sorted((self.near, self.far), key=lambda line: line.angle)
-        chord = (right.point[0] - left.point[0], right.point[1] - left.point[1])
         middle = 0.5 * (left.angle + right.angle)
-        angles = [self._curve_angle(left, right), normal_angle(chord), middle]
+        angles = [self._curve_angle(left, right), chord_angle(left, right), middle]
         for angle in angles[slow % 3 :]:
             if left.angle + _THIN < angle < right.angle - _THIN:
                 return angle

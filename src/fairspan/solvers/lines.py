@@ -10,7 +10,7 @@ import numpy as np
 
 from fairspan._types import FloatArray
 from fairspan.problem import SubspaceProblem
-from fairspan.solvers.polygon import Point, corner, leave_box
+from fairspan.solvers.polygon import Point, corner, leave_box, normal_angle
 
 
 class Line(NamedTuple):
@@ -63,3 +63,8 @@ class Boundary:
         turn = 1.0 if left is None else -1.0
         direction = (-turn * math.sin(line.angle), turn * math.cos(line.angle))
         return leave_box(line.point, direction, self.upper)
+
+
+def chord_angle(left: Line, right: Line) -> float:
+    """Angle of the normal of the chord between the points of two lines."""
+    return normal_angle((right.point[0] - left.point[0], right.point[1] - left.point[1]))

@@ -17,7 +17,7 @@ import numpy as np
 from fairspan._types import FloatArray
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.exact_fairness import FairSolution, solve_exactly_fair
-from fairspan.solvers.lines import Boundary, Line
+from fairspan.solvers.lines import Boundary, Line, chord_angle
 from fairspan.solvers.penalty import (
     LARGEST_DIFFERENCE,
     LEAST_DIFFERENCE,
@@ -25,7 +25,7 @@ from fairspan.solvers.penalty import (
     line_at,
     pca_line,
 )
-from fairspan.solvers.polygon import Point, corner, normal_angle
+from fairspan.solvers.polygon import Point, corner
 
 _CURVE, _REGION = 1e-4, 1e-3
 """Accuracy of the curve by the distance of its ends, and of the region by the total variance."""
@@ -253,7 +253,7 @@ def _split_angle(left: Line, right: Line, tolerance: float) -> float | None:
     """Where to split an arc; None if its corner is near enough to its chord, or it is thin."""
     if right.angle - left.angle < _THIN or _height(left, right) <= tolerance:
         return None
-    angle = normal_angle((right.point[0] - left.point[0], right.point[1] - left.point[1]))
+    angle = chord_angle(left, right)
     while angle <= left.angle:
         angle += 2 * math.pi
     if left.angle + _THIN < angle < right.angle - _THIN:

@@ -227,27 +227,23 @@ def lazy_rows(function: Callable[[Any], Any], X: Any, width: int | None) -> Any:
     dask array
         The result, not computed.
     """
+    import dask
     import dask.array as da
 
     kind = _float_type(X)
     shape = (0,) if width is None else (0, width)
     meta = np.empty(shape, dtype=np.float64 if width is None else kind)
     if not hasattr(X, "chunks"):
+        later = dask.delayed(function, pure=False)
         pieces = [
-            da.from_delayed(piece, shape=(np.nan, *shape[1:]), meta=meta)
-            for piece in map(_delayed(function), X.to_delayed())
+            da.from_delayed(later(piece), shape=(np.nan, *shape[1:]), meta=meta)
+            for piece in X.to_delayed()
         ]
         return da.concatenate(pieces, allow_unknown_chunksizes=True)
     X = X.rechunk({1: -1})
     if width is None:
         return X.map_blocks(function, drop_axis=1, dtype=meta.dtype, meta=meta)
     return X.map_blocks(function, chunks=(X.chunks[0], (width,)), dtype=meta.dtype, meta=meta)
-
-
-def _delayed(function: Callable[[Any], Any]) -> Any:
-    import dask
-
-    return dask.delayed(function, pure=False)
 
 
 def _float_type(X: Any) -> Any:
