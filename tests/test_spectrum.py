@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
 
 from fairspan.problem import SubspaceProblem
 from fairspan.spectrum import top_space
@@ -95,3 +96,15 @@ def test_errors_within_rounding_of_zero_are_zero():
     assert problem.best_subspace(np.array([1.0, 0.0])).errors[0] == 0.0
     assert problem.best_subspace(np.array([0.0, 1.0])).errors[1] == 0.0
     assert problem.best_subspace(np.array([0.0, 1.0])).errors[0] > 0.1
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_rounding_brings_a_bound_below_a_sum_that_is_known_exactly(seed):
+    rng = np.random.default_rng(seed)
+    sizes, factors = rng.choice(np.arange(40, 120), 5, replace=False), rng.integers(1, 1000, 5)
+    # Blocks of equal integers: their only eigenvalues but 0 are size times factor.
+    matrix = block_diag(*[np.full((m, m), float(a)) for m, a in zip(sizes, factors, strict=True)])
+    order = rng.permutation(len(matrix))
+    k = int(rng.integers(1, 4))
+    found = top_space(matrix[np.ix_(order, order)], k)
+    assert found.bound >= float(np.sort(sizes * factors)[-k:].sum())
