@@ -43,6 +43,13 @@ def test_a_corner_below_the_axis_is_cut_off_and_not_raised_to_it():
     )
 
 
+def test_an_end_below_the_level_is_raised_to_it():
+    path = clip([(1.0, 2.0), (4.0, -1.0)], (0.0, 0.5))
+    assert np.array(path) == pytest.approx(np.array([[1.0, 2.0], [2.5, 0.5], [4.0, 0.5]]))
+    path = clip([(0.1, 2.0), (4.0, 1.0)], (0.5, 0.0))
+    assert np.array(path)[[0, -1]] == pytest.approx(np.array([[0.5, 2.0], [4.0, 1.0]]))
+
+
 def test_a_path_above_the_bound_is_left_as_it_is():
     path = [(1.0, 2.0), (2.0, 1.0), (5.0, 0.5)]
     assert clip(path, (0.5, 0.5)) == path
