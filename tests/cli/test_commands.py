@@ -7,7 +7,6 @@ import json
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import fairspan as library
@@ -65,6 +64,8 @@ def test_fit_speaks_to_people(fairspan):
 
 
 def test_transform_finds_columns_by_name_in_any_order(fairspan, people, fitted, folder):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
     fairspan(FIT)
     shuffled = ["debt", "extra", "age", "height", "income"]
     frame = pd.DataFrame(people.X, columns=["age", "income", "height", "debt"]).assign(extra="x")
@@ -84,11 +85,14 @@ def test_transform_finds_columns_by_name_in_any_order(fairspan, people, fitted, 
 def read(path: str) -> np.ndarray:
     if path.endswith(".npy"):
         return np.load(path)
+    pd = pytest.importorskip("pandas")
     readers = {"csv": pd.read_csv, "parquet": pd.read_parquet, "feather": pd.read_feather}
     return readers[path.split(".")[1]](path).to_numpy()
 
 
 def test_transform_keeps_columns_beside_rows_that_stay(fairspan, fitted, people, folder):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
     fairspan(FIT)
     text = (folder / "people.csv").read_text().replace(f"\n1,{people.X[1, 0]},", "\n1,,")
     (folder / "people.csv").write_text(text)
@@ -107,6 +111,7 @@ def test_transform_keeps_columns_beside_rows_that_stay(fairspan, fitted, people,
 
 
 def test_models_made_in_python_project_tables_too(fairspan, people, fitted, folder):
+    pd = pytest.importorskip("pandas")
     fitted.save("python.npz")
     np.save("plain.npy", people.X)
     assert fairspan("transform python.npz plain.npy -o out.npy").code == 0
@@ -159,6 +164,7 @@ def test_arrays_are_read_by_column_number(fairspan, people, folder):
 
 
 def test_the_frontier_is_written_in_full(fairspan, people, folder):
+    pytest.importorskip("matplotlib")
     line = "frontier people.csv -s sex --drop id region count -k 2 --standardize"
     answer = fairspan(f"{line} -o curve.csv -o curve.json -o curve.png -o curve.svg")
     assert answer.code == 0
@@ -195,6 +201,7 @@ def test_compare_judges_every_method_and_says_who_cannot_be_fitted(fairspan, peo
 
 
 def test_certify_proves_anew_and_its_exit_code_tells(fairspan, people, fitted, folder):
+    pd = pytest.importorskip("pandas")
     fairspan(FIT)
     answer = fairspan("certify model.npz --json")
     assert answer.code == 0
