@@ -12,10 +12,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-import fairspan
-
 ROOT = Path(__file__).parent.parent
-NAME = f"fairspan-{fairspan.__version__}"
 METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
 NOT_PUBLISHED = (".ci/",)
 """Files under version control that only serve the project's own machines."""
@@ -43,8 +40,7 @@ def in_archive(path: Path) -> dict[str, bytes]:
     with tarfile.open(path) as archive:
         files = [member for member in archive.getmembers() if member.isfile()]
         return {
-            member.name.removeprefix(f"{NAME}/"): archive.extractfile(member).read()
-            for member in files
+            member.name.partition("/")[2]: archive.extractfile(member).read() for member in files
         }
 
 
@@ -60,9 +56,9 @@ def wrong_in_wheel(path: Path) -> list[str]:
     package = {name.removeprefix("src/"): data for name, data in tracked("src").items()}
     licence = (ROOT / "LICENSE").read_bytes()
     found = in_wheel(path)
-    told = {f"{NAME}.dist-info/{name}": found.get(f"{NAME}.dist-info/{name}") for name in METADATA}
-    told[f"{NAME}.dist-info/licenses/LICENSE"] = licence
-    return differences(found, package | told)
+    info = "-".join(path.name.split("-")[:2]) + ".dist-info"
+    told = {f"{info}/{name}": found.get(f"{info}/{name}", b"") for name in METADATA}
+    return differences(found, package | told | {f"{info}/licenses/LICENSE": licence})
 
 
 def wrong_in_archive(path: Path) -> list[str]:
@@ -75,8 +71,8 @@ def wrong_in_archive(path: Path) -> list[str]:
 
 
 def main(folder: str) -> int:
-    (wheel,) = Path(folder).glob(f"{NAME}-*.whl")
-    (archive,) = Path(folder).glob(f"{NAME}.tar.gz")
+    (wheel,) = Path(folder).glob("*.whl")
+    (archive,) = Path(folder).glob("*.tar.gz")
     wrong = [f"{wheel.name}: {line}" for line in wrong_in_wheel(wheel)]
     wrong += [f"{archive.name}: {line}" for line in wrong_in_archive(archive)]
     print("\n".join(wrong) or f"{wheel.name} and {archive.name} hold what they should.")
