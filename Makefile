@@ -3,19 +3,50 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint engines docs hunt mutants bench clean
+.PHONY: demo test lint coverage dist test-wheel test-oldest engines docs hunt mutants bench clean
+
+# Some tests: make test-wheel TESTS=tests/cli
+TESTS ?= tests
+
+# One BLAS thread for each of the workers: more only wait for one another.
+pytest = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(abspath $(1))/python -m pytest -n auto $(TESTS)
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m fairspan demo
 
-# One BLAS thread for each of the workers: more only wait for one another.
 test: lint engines
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+	$(call pytest,$(BIN))
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check src tests benchmarks examples docs
 	$(BIN)/ruff format --check src tests benchmarks examples docs
 	$(BIN)/mypy
+
+# Lines of src that the tests run, those in other processes included; fails below the share in pyproject.toml.
+coverage: $(VENV)/.dev engines
+	rm -f .coverage .coverage.*
+	$(call pytest,$(BIN)) --cov --cov-report=term-missing:skip-covered
+
+# What is published: a wheel and a source archive, which gives the same wheel.
+dist: $(VENV)/.dist
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m tests.check_dist dist
+
+# The wheel alone in a new environment, no extra installed: tests of the source archive that need none.
+test-wheel: dist
+	rm -rf build/wheel
+	$(BIN)/uv venv --quiet --python $(BIN)/python build/wheel/venv
+	$(BIN)/uv pip install --quiet --python build/wheel/venv dist/*.whl --group wheel
+	tar --extract --file dist/*.tar.gz --directory build/wheel --strip-components 1
+	cd build/wheel && $(call pytest,build/wheel/venv/bin)
+
+# The oldest versions that pyproject.toml allows, of all extras too.
+test-oldest: $(VENV)/.dist engines
+	rm -rf build/oldest
+	$(BIN)/uv venv --quiet --python $(BIN)/python build/oldest
+	$(BIN)/uv pip install --quiet --python build/oldest --resolution lowest-direct ".[all]" --group test
+	$(call pytest,build/oldest/bin)
 
 # The site, in docs/_build/html; the examples run. Warnings are errors, unknown references too.
 docs: $(VENV)/.docs
@@ -49,7 +80,9 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) dist build docs/_build docs/auto_examples docs/generated
+	rm -rf $(VENV) dist build docs/_build docs/auto_examples docs/generated docs/sg_execution_times.rst
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* fairspan-demo*
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -63,6 +96,10 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
+	@touch $@
+
+$(VENV)/.dist: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --group dist
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python

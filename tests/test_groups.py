@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 
 from fairspan.groups import Groups, encode_groups, sort_labels
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 SEX = ["f", "m", "m", "f", "m"]
 AGE = [30, 30, 7, 30, 30]

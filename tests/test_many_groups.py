@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 
 from fairspan import RobustFairPCA, SmallGroupWarning
@@ -16,6 +14,9 @@ from fairspan.solvers.certified_newton import solve_newton
 from tests import reference
 from tests.conftest import needs_paper_data
 from tests.many_groups import COMPONENTS, RADII, WEIGHTS, grouped_tables
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 
 @needs_paper_data

@@ -16,9 +16,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-import skops.io
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
@@ -48,7 +46,9 @@ ESTIMATORS = [
 
 
 @pytest.fixture(scope="module")
-def cancer() -> tuple[pd.DataFrame, np.ndarray]:
+def cancer():
+    """A frame and its groups."""
+    pytest.importorskip("pandas")
     data = load_breast_cancer(as_frame=True)
     return data.data, load_breast_cancer().target_names[data.target]
 
@@ -128,6 +128,8 @@ def test_labels_keep_their_types(labels, tmp_path):
 
 
 def test_output_settings_survive_and_random_states_are_refused(cancer, tmp_path):
+    import pandas as pd
+
     X, groups = cancer
     estimator = RobustFairPCA(2).set_output(transform="pandas").fit(X, sensitive_features=groups)
     estimator.save(tmp_path / "model")
@@ -152,6 +154,8 @@ def test_classes_of_others_are_not_saved(cancer, tmp_path):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_scikit_learn_and_onnx_project_alike(estimator, cancer):
+    import pandas as pd
+
     onnxruntime = pytest.importorskip("onnxruntime")
     pytest.importorskip("skl2onnx")
     X, groups = cancer
@@ -194,12 +198,13 @@ def test_without_fairness_to_sklearn_gives_scikit_learns_own_fit(cancer):
 
 
 def test_pickle_and_skops_keep_the_estimator(cancer, model, tmp_path):
+    skops = pytest.importorskip("skops.io")
     X, _ = cancer
     assert_same(pickle.loads(pickle.dumps(model)).transform(X), model.transform(X))
-    skops.io.dump(model, tmp_path / "model.skops")
-    trusted = skops.io.get_untrusted_types(file=tmp_path / "model.skops")
+    skops.dump(model, tmp_path / "model.skops")
+    trusted = skops.get_untrusted_types(file=tmp_path / "model.skops")
     assert all(name.startswith("fairspan.") for name in trusted)
-    back = skops.io.load(tmp_path / "model.skops", trusted=trusted)
+    back = skops.load(tmp_path / "model.skops", trusted=trusted)
     assert_same(back.transform(X), model.transform(X))
 
 

@@ -73,7 +73,9 @@ def write(
     header["sha256"] = _digest(header, arrays)
     text = np.array(json.dumps(header, allow_nan=False))
     with replacing(path) as temporary, open(temporary, "xb") as file:
-        np.savez(file, allow_pickle=False, **{_HEADER: text}, **arrays)
+        # Nothing is pickled: encode lets in no arrays of objects. (To numpy before 2.2,
+        # allow_pickle=False would be one more array.)
+        np.savez(file, **{_HEADER: text}, **arrays)
 
 
 def read(path: str | os.PathLike[str], form: str, classes: Mapping[str, type]) -> Archive:

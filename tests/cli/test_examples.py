@@ -18,8 +18,14 @@ def examples(text: str) -> list[str]:
     return lines
 
 
+NEEDED = {"transform": "pyarrow", "frontier": "matplotlib", "report": "bokeh"}
+"""Commands with an example that needs an extra."""
+
+
 @pytest.mark.parametrize("command", OURS)
 def test_the_examples_of_the_help_run(command, fairspan, folder):
+    if command in NEEDED:
+        pytest.importorskip(NEEDED[command])
     rows = [line.split(",") for line in (folder / "people.csv").read_text().splitlines()]
     for line in examples(fairspan(f"{command} --help").out):
         # The table has the columns that the example speaks of: id, features, sex, region.

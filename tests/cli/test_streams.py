@@ -6,13 +6,14 @@ import subprocess
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from fairspan import GroupMoments
 from fairspan.cli import csv_table, tables
 from fairspan.sources import moments_from_files
 from tests.sources.tables import assert_same_route
+
+pd = pytest.importorskip("pandas")
 
 LABELS = {
     "text": ["a", "b", "b"],

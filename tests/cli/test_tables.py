@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from fairspan import RobustFairPCA, load_model
@@ -53,6 +52,8 @@ def test_a_csv_file_is_read_in_every_dialect(
 
 
 def test_gzip_parquet_and_feather_give_the_same(fairspan, expected, folder):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
     data = (folder / "people.csv").read_bytes()
     (folder / "people.csv.gz").write_bytes(gzip.compress(data))
     frame = pd.read_csv(folder / "people.csv")

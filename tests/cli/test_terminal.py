@@ -105,7 +105,7 @@ import sys
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name in ("pandas", "polars", "pyarrow", "matplotlib", "skl2onnx", "onnxruntime"):
-            raise ImportError(name)
+            raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Absent())
 from fairspan.cli import main
 columns = ["people.csv", "-s", "sex", "--drop", "id", "region", "-k", "2"]

@@ -12,13 +12,14 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-import pooch
 import pytest
 
 from fairspan import datasets
 from fairspan._atomic import replacing
 from fairspan.datasets.files import local_bytes, user_cache
 from tests.datasets.server import Answer
+
+pooch = pytest.importorskip("pooch")
 
 TABLE = b"one, two,label,group\n" + b"".join(b"%d, %d,0,%d\n" % (i, i * i, i % 2) for i in range(9))
 ENTRY = replace(

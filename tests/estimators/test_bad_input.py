@@ -6,12 +6,13 @@ import warnings
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
 from fairspan import GroupMoments, RobustFairPCA, SmallGroupWarning
+
+pd = pytest.importorskip("pandas")
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((20, 4))

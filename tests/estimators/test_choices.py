@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from fairspan import (
@@ -191,6 +190,7 @@ def test_moments_keep_rows_without_a_label_apart():
 
 
 def test_missing_values_of_every_kind_and_in_several_columns_are_found():
+    pd = pytest.importorskip("pandas")
     for column in (
         [1.0, np.nan, 2.0],
         ["x", None, "y"],

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
@@ -14,6 +12,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fairspan import NoGroupsWarning, RobustFairPCA
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 NAMES = ["north", "east", "south", "west"]
 

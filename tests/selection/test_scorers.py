@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
@@ -57,7 +56,9 @@ MEASURES = {
 )
 def test_a_scorer_receives_the_labels_of_its_fold(table, measure, n_jobs, kind):
     X, groups = table
-    given = pd.DataFrame({"sex": groups}) if kind == "frame" else groups
+    given = groups
+    if kind == "frame":
+        given = pytest.importorskip("pandas").DataFrame({"sex": groups})
     with config_context(enable_metadata_routing=True):
         found = cross_validate(
             RobustFairPCA(2),
@@ -216,6 +217,7 @@ def test_unions_and_column_transformers_pass_groups_on(table, routing, estimator
 
 @pytest.mark.parametrize("routing", [True, False])
 def test_the_cross_validated_estimator_works_in_a_pipeline_and_gives_frames(table, routing):
+    pd = pytest.importorskip("pandas")
     X, groups = table
     frame = pd.DataFrame(X, columns=list("vwxyz"))
     with config_context(enable_metadata_routing=routing):

@@ -6,11 +6,14 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-from pyarrow import feather, parquet
+import pytest
 
 from fairspan import GroupMoments
+
+pd = pytest.importorskip("pandas")
+pa = pytest.importorskip("pyarrow")
+feather = pytest.importorskip("pyarrow.feather")
+parquet = pytest.importorskip("pyarrow.parquet")
 
 FEATURES = ["tiny", "whole", "single", "Größe, cm", "yes", "price", "far"]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from fairspan import GroupMoments
 from fairspan.sources import moments_from_files
 from tests.sources.tables import assert_same_route
+
+pd = pytest.importorskip("pandas")
 
 
 @pytest.fixture

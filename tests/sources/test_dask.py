@@ -12,13 +12,13 @@ import time
 from contextlib import nullcontext
 
 import numpy as np
-import pandas as pd
 import pytest
 
 pytest.importorskip("distributed")
 
 import dask.array as da
 import dask.dataframe as dd
+import pandas as pd
 from dask import delayed
 from distributed import Client, LocalCluster
 

@@ -6,10 +6,7 @@ import gzip
 import logging
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from fairspan import GroupMoments, RobustFairPCA
 from fairspan.sources import moments_from_files
@@ -20,6 +17,10 @@ from tests.sources.tables import (
     made_table,
     write_files,
 )
+
+pd = pytest.importorskip("pandas")
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
 
 KINDS = ["parquet", "feather", "arrow", "csv", "csv.gz"]
 

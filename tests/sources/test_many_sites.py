@@ -7,11 +7,12 @@ import subprocess
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from fairspan import GroupMoments, RobustFairPCA
 from fairspan.sources import moments_from_dask, moments_from_files, moments_from_spark
+
+pd = pytest.importorskip("pandas")
 
 
 @pytest.fixture

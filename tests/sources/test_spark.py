@@ -8,11 +8,12 @@ import sys
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from fairspan.sources import moments_from_files, moments_from_spark
 from tests.sources.tables import FEATURES, assert_same_route, in_memory, made_table, write_files
+
+pa = pytest.importorskip("pyarrow")
 
 REQUIRED = os.environ.get("FAIRSPAN_REQUIRE_ENGINES") == "1"
 HAS_JAVA = bool(shutil.which("java") or os.environ.get("JAVA_HOME"))

@@ -22,7 +22,7 @@ from tests.sources.tables import assert_same_route
 
 def made_rows(n_rows=3000, d=40, density=0.05, seed=0):
     rng = np.random.default_rng(seed)
-    X = sparse.random_array((n_rows, d), density=density, rng=rng, format="csr")
+    X = sparse.csr_array(rng.random((n_rows, d)) * (rng.random((n_rows, d)) < density))
     return X, rng.integers(0, 3, n_rows), rng.integers(0, 3, n_rows).astype(float)
 
 

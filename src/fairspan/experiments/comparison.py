@@ -45,28 +45,32 @@ _STOPPED = (
 )
 
 
-def means(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
+def means(
+    rows: Sequence[Row], names: Sequence[str], keys: Sequence[str] = ("dataset", "method")
+) -> list[Row]:
     """Average rows over splits.
 
     Parameters
     ----------
     rows : sequence of dict
-        Rows of each split, with a data set and a method.
+        Rows of each split.
     names : sequence of str
         The values to average.
+    keys : sequence of str
+        What tells the averages apart.
 
     Returns
     -------
     list of dict
-        A row for each data set and method, in order of appearance.
+        A row for each combination of the keys' values, in order of appearance.
     """
-    groups: dict[tuple[str, str], list[Row]] = {}
+    groups: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        groups.setdefault((row["dataset"], row["method"]), []).append(row)
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
     return [
-        {"dataset": dataset, "method": method}
+        dict(zip(keys, key, strict=True))
         | {name: float(np.mean([row[name] for row in group])) for name in names}
-        for (dataset, method), group in groups.items()
+        for key, group in groups.items()
     ]
 
 

@@ -14,6 +14,7 @@ from fairspan.experiments import toy
 from fairspan.experiments.comparison import titles
 from fairspan.experiments.methods import TITLES
 from fairspan.experiments.store import Row, write_atomically
+from fairspan.plotting._axes import tidy
 
 COLOURS = {
     "pca": "#666666",
@@ -106,7 +107,7 @@ def draw_toy(points: Sequence[Row], arrows: Sequence[Row]) -> Any:
         for name in ("pca", "rfpca", "fairpca"):
             axes.plot([], [], color=COLOURS[name], lw=2, label=_NAMES[name])
         axes.set(xlim=(-7, 7), ylim=(-6, 6), aspect="equal", title=f"Arrows of the {label}")
-        _tidy(axes)
+        tidy(axes)
     figure.axes[0].legend(frameon=False, loc="lower right", fontsize="small")
     weights = ", ".join(f"{weight:g}" for weight in toy.WEIGHTS)
     figure.suptitle(f"RFPCA with radius 0 and fairness weight {weights}", fontsize="medium")
@@ -154,7 +155,7 @@ def draw_pareto(rows: Sequence[Row]) -> Any:
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 7)))
         axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
         axes.xaxis.set_minor_locator(NullLocator())
-        _tidy(axes)
+        tidy(axes)
     figure.axes[0].set_ylabel("ARE")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     return figure
@@ -184,7 +185,7 @@ def draw_components(rows: Sequence[Row]) -> Any:
             _draw_groups(axes, mine, value)
             axes.set_title(f"{titles()[name]}, {title}", fontsize="medium")
             axes.set_xticks(sorted({row["k"] for row in mine}))
-            _tidy(axes)
+            tidy(axes)
         line[0].set_ylabel("mean error of the group")
     for axes in grid[-1]:
         axes.set_xlabel("components")
@@ -243,7 +244,7 @@ def draw_radius(rows: Sequence[Row]) -> Any:
         )
         label = "0" if base == 0 else rf"{base:g}/$\sqrt{{n_0}}$"
         axes.set_title(f"radius of the majority: {label}", fontsize="medium")
-        _tidy(axes)
+        tidy(axes)
     panels[0].set(xlabel=r"$\alpha$; radius of the minority: $\alpha/\sqrt{n_1}$")
     panels[0].set_ylabel("ARE + ABDiff on the test set\n(mean and one standard deviation)")
     panels[3].set_xlabel(r"$\alpha$")
@@ -252,7 +253,3 @@ def draw_radius(rows: Sequence[Row]) -> Any:
 
 def _names(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(row["dataset"] for row in rows))
-
-
-def _tidy(axes: Any) -> None:
-    axes.spines[["top", "right"]].set_visible(False)

@@ -112,14 +112,7 @@ def write_pareto(rows: list[Row], request: Request) -> list[Path]:
 def write_components(rows: list[Row], request: Request) -> list[Path]:
     """Write errors against the number of components."""
     keys, values = ("dataset", "k", "method", "group"), ("error_in_sample", "error")
-    groups: dict[tuple[object, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
-    averages = [
-        dict(zip(keys, key, strict=True))
-        | {name: float(np.mean([row[name] for row in group])) for name in values}
-        for key, group in groups.items()
-    ]
+    averages = means(rows, values, keys)
     path = write_csv(request.output / "figure-components.csv", averages, (*keys, *values))
     figure = figures.draw_components(averages)
     return [path, *figures.save(figure, request.output, "figure-components")]
