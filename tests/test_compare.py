@@ -14,6 +14,8 @@ from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.samadi import FairPCA
 from tests.estimators.test_samadi import random_groups
 
+pytest.importorskip("pandas")
+
 METHODS = {
     "PCA": PCA(2),
     "robust": RobustFairPCA(2, radius=0.0),

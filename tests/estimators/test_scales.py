@@ -37,7 +37,8 @@ def test_features_hidden_by_an_outlier_are_named(X, largest):
 
 
 def test_a_feature_hidden_by_its_unit_is_named(X):
-    frame = pytest.importorskip("pandas").DataFrame(X, columns=["w", "x", "y", "z"])
+    # Before 3.0, pandas shares the memory of X.
+    frame = pytest.importorskip("pandas").DataFrame(X.copy(), columns=["w", "x", "y", "z"])
     frame["z"] *= 1e-8
     with pytest.warns(HiddenFeatureWarning, match="Feature 'z' has"):
         fit(frame)
