@@ -209,7 +209,9 @@ def _checked(components: Any) -> FloatArray:
 def _vector(name: str, value: Any, d: int) -> FloatArray | None:
     if value is None:
         return None
-    vector = np.asarray(value, dtype=np.float64)
+    vector = np.asarray(check_array(value, dtype=np.float64, ensure_2d=False, input_name=name))
     if vector.shape != (d,):
         raise ValueError(f"{name} has shape {vector.shape}; one number for each of {d} features.")
+    if name == "scale" and not (vector > 0).all():
+        raise ValueError(f"scale has the value {vector.min():g}; divisors must be positive.")
     return vector

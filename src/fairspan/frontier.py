@@ -8,7 +8,7 @@ proved accuracy they are complete: no other subspace is better in one and no wor
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Real
@@ -33,6 +33,7 @@ from fairspan._validation import (
     check_integer,
     check_number,
     generator_from,
+    is_listing,
 )
 from fairspan.estimators.steps import check_scales, check_size, pooled_scale
 from fairspan.groups import encode_groups
@@ -302,7 +303,7 @@ def _radii(radius: Any) -> list[Radius]:
     """One radius or several, each a number or a mapping by group."""
     if isinstance(radius, Mapping):
         return [radius]
-    if isinstance(radius, Iterable) and not isinstance(radius, str | bytes):
+    if is_listing(radius):
         listed = list(radius)
         found = [r if isinstance(r, Mapping) else check_number("radius", r) for r in listed]
         if found:
@@ -313,7 +314,7 @@ def _radii(radius: Any) -> list[Radius]:
 def _numbers(name: str, values: Any) -> list[float]:
     if isinstance(values, Real):
         values = [values]
-    elif isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+    elif not is_listing(values):
         raise TypeError(f"{name}={values!r} must be a number or a sequence of numbers, 0 or more.")
     numbers = [check_number(name, value) for value in values]
     if not numbers:

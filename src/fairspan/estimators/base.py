@@ -185,6 +185,7 @@ class BaseFairPCA(
         check_is_fitted(self)
         if is_dask(X):
             return lazy_method(self, "transform", X, len(self.components_))
+        check_real(X)
         X = validate_data(self, X, dtype=_FLOATS, accept_sparse=SPARSE_FORMATS, reset=False)
         if is_sparse(X):
             return self._project_sparse(X).astype(X.dtype, copy=False)
@@ -207,7 +208,9 @@ class BaseFairPCA(
             Their best reconstructions; a lazy Dask array for a Dask collection.
         """
         check_is_fitted(self)
-        X = X if is_dask(X) else check_array(X, dtype=_FLOATS, input_name="X")
+        if not is_dask(X):
+            check_real(X)
+            X = check_array(X, dtype=_FLOATS, input_name="X")
         if X.shape[1:] != (len(self.components_),):
             raise ValueError(
                 f"X has shape {X.shape}; projected rows have one column for each of the "
@@ -236,6 +239,7 @@ class BaseFairPCA(
         check_is_fitted(self)
         if is_dask(X):
             return lazy_method(self, "reconstruction_errors", X)
+        check_real(X)
         X = validate_data(self, X, dtype=_FLOATS, accept_sparse=SPARSE_FORMATS, reset=False)
         if is_sparse(X):
             kept = self._project_sparse(X)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from fairspan._validation import (
     check_integer,
     check_level,
     check_number,
+    check_real,
     check_weights,
     generator_from,
     is_dask,
@@ -215,6 +217,7 @@ class RobustFairPCA(BaseFairPCA):
             The moved rows, in the units of X.
         """
         check_is_fitted(self)
+        check_real(X)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         groups = (
             Groups.single(len(X))
@@ -254,6 +257,8 @@ class RobustFairPCA(BaseFairPCA):
         check_integer("max_iter", self.max_iter, 1)
         check_number("max_time", self.max_time, above=0.0)
         check_integer("n_init", self.n_init, 0)
+        if not isinstance(self.verbose, Integral | np.bool_):
+            raise TypeError(f"verbose={self.verbose!r} is not an integer; 0 is silent, 1 tells.")
         check_choice("missing_groups", self.missing_groups, MISSING_GROUPS)
         check_group_weights(self.group_weights)
         if isinstance(self.radius, Mapping):

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan._projection import CENTRINGS
-from fairspan._validation import check_choice, check_flag, check_real, check_weights
+from fairspan._validation import check_choice, check_flag, check_real, check_weights, is_listing
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.exceptions import NoGroupsWarning
 from fairspan.groups import Groups, encode_groups, groups_in_gap
@@ -420,7 +420,7 @@ n_iter_
 
 def _listed(name: str, values: Any) -> list[Any]:
     """Give the candidates of a parameter as a list, at least one."""
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+    if not is_listing(values):
         raise TypeError(f"{name}={values!r} must be a sequence of candidates.")
     listed = list(values)
     if not listed:
