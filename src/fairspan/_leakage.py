@@ -11,7 +11,14 @@ from sklearn.utils import check_array
 from fairspan._linear_svm import linear_svm
 from fairspan._projection import Projection
 from fairspan._types import FloatArray, IntArray
-from fairspan._validation import check_flag, check_integer, check_number
+from fairspan._validation import (
+    check_flag,
+    check_integer,
+    check_number,
+    check_real,
+    check_seed,
+    is_listing,
+)
 from fairspan.groups import encode_groups
 
 COSTS = (1e-4, 1e-2, 1.0, 1e2, 1e4)
@@ -63,8 +70,16 @@ def linear_leakage(
     """
     check_integer("n_folds", n_folds, 2)
     check_flag("held_out", held_out)
+    check_seed(check_integer("random_state", random_state, 0))
+    if not is_listing(costs):
+        raise TypeError(f"costs={costs!r} must be a sequence of numbers above 0.")
     costs = [check_number("costs", cost, above=0.0) for cost in costs]
+    if not costs:
+        raise ValueError("costs is empty; give at least one number.")
+    check_real(X)
     X = check_array(X, dtype=np.float64, input_name="X")
+    if n_folds > len(X):
+        raise ValueError(f"n_folds={n_folds} must be at most the number of rows, {len(X)}.")
     groups = encode_groups(sensitive_features, len(X))
     if len(groups.labels) < 2:
         raise ValueError(f"There is only one group ({groups.labels[0]!r}); nothing can leak.")

@@ -17,6 +17,7 @@ from fairspan._types import FloatArray
 _SHOWN = 10
 _HEAVIEST = 1e100
 """Sums of squares of larger weights, or of smaller ones than its inverse, are not numbers."""
+_MOST_REPLICATES = 10**6
 _COPIES = 3
 """Adding moments holds both sides and the sum."""
 
@@ -82,6 +83,14 @@ def check_integer(name: str, value: Any, least: int) -> int:
     number = int(value)
     if number < least:
         raise ValueError(f"{name}={value!r} must be {least} or more.")
+    return number
+
+
+def check_replicates(n_bootstrap: Any) -> int:
+    """Check a number of bootstrap replicates: enough for intervals, and not endless."""
+    number = check_integer("n_bootstrap", n_bootstrap, 20)
+    if number > _MOST_REPLICATES:
+        raise ValueError(f"n_bootstrap={n_bootstrap!r} must be {_MOST_REPLICATES} or less.")
     return number
 
 

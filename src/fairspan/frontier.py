@@ -32,6 +32,7 @@ from fairspan._validation import (
     check_flag,
     check_integer,
     check_number,
+    check_replicates,
     generator_from,
     is_listing,
 )
@@ -217,7 +218,7 @@ def fairness_frontier(
     weights = None if fairness_weights is None else _numbers("fairness_weights", fairness_weights)
     radii = _radii(radius)
     if check_integer("n_bootstrap", n_bootstrap, 0):
-        check_integer("n_bootstrap", n_bootstrap, 20)
+        check_replicates(n_bootstrap)
     moments = _moments(X_or_moments, sensitive_features, n_bootstrap)
     make_problem = partial(_problem, n_components=n_components, standardize=standardize)
     problem = make_problem(moments)

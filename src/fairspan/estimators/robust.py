@@ -21,6 +21,7 @@ from fairspan._validation import (
     check_level,
     check_number,
     check_real,
+    check_replicates,
     check_weights,
     generator_from,
     is_dask,
@@ -267,7 +268,7 @@ class RobustFairPCA(BaseFairPCA):
         elif isinstance(self.radius, str):
             check_choice("radius", self.radius, ("bootstrap",))
             check_level("radius_level", self.radius_level)
-            check_integer("n_bootstrap", self.n_bootstrap, 20)
+            check_replicates(self.n_bootstrap)
         else:
             check_number("radius", self.radius)
 
