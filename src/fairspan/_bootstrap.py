@@ -104,7 +104,7 @@ def bootstrap_intervals(
         The intervals.
     """
     check_replicates(n_bootstrap)
-    check_level("level", level)
+    level = check_level("level", level)
     check_real(X)
     X = check_array(X, dtype=np.float64, input_name="X")
     groups = encode_groups(sensitive_features, len(X))

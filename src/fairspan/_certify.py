@@ -72,6 +72,8 @@ def certify(
     rows = _orthonormal(components, moments.n_features)
     check_scales(moments, stacklevel=3)
     weight = check_number("fairness_weight", fairness_weight)
+    tol = check_number("tol", tol, above=0.0)
+    max_time = check_number("max_time", max_time, above=0.0)
     problem = SubspaceProblem(moments.second_moments, moments.shares, len(rows))
     objective = RobustFairObjective(moments.shares, weight, radii_of(radius, moments))
     # Rounding left in the rows would show in their errors.

@@ -13,7 +13,7 @@ from fairspan import metrics
 from fairspan._frames import as_frame
 from fairspan._projection import Projection
 from fairspan._types import FloatArray
-from fairspan._validation import check_choice, check_flag
+from fairspan._validation import check_choice, check_flag, is_listing
 from fairspan.estimators.steps import pooled_scale
 from fairspan.moments import GroupMoments
 from fairspan.spectrum import top_space
@@ -97,8 +97,19 @@ def compare(
 def _named(methods: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
     if hasattr(methods, "fit"):
         raise TypeError("methods must be a list or a mapping of estimators, not a single one.")
-    if isinstance(methods, Mapping):
-        return dict(methods)
+    if not isinstance(methods, Mapping) and not is_listing(methods):
+        raise TypeError(f"methods={methods!r} must be a list or a mapping of estimators.")
+    methods = dict(methods) if isinstance(methods, Mapping) else list(methods)
+    given = list(methods.values()) if isinstance(methods, dict) else methods
+    strange = [method for method in given if not hasattr(method, "fit") or isinstance(method, type)]
+    if strange or not given:
+        raise TypeError(
+            f"methods holds {strange[0]!r}, which is no estimator."
+            if strange
+            else "methods is empty; give at least one estimator."
+        )
+    if isinstance(methods, dict):
+        return methods
     named: dict[str, Any] = {}
     for method in methods:
         name = base = type(method).__name__

@@ -62,6 +62,11 @@ class Projection:
         if not fitted and hasattr(model, "fit"):
             _refuse(model)
         components = _checked(model.components_ if fitted else model)
+        if training is not None and not isinstance(training, GroupMoments):
+            raise TypeError(
+                f"training is a {type(training).__name__}; give the GroupMoments of the training "
+                "data."
+            )
         if fitted:
             mean = getattr(model, "mean_", None) if mean is None else mean
             scale = getattr(model, "scale_", None) if scale is None else scale

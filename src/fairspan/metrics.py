@@ -21,7 +21,7 @@ from fairspan._frames import as_frame
 from fairspan._leakage import linear_leakage
 from fairspan._projection import Projection
 from fairspan._types import FloatArray, Label
-from fairspan._validation import check_choice
+from fairspan._validation import check_choice, check_flag
 from fairspan.moments import GroupMoments
 from fairspan.spectrum import top_space
 
@@ -252,7 +252,7 @@ def explained_variance(
     """
     case = _Case.of(model, X, sensitive_features, options)
     kept = case.projection.kept(case.second)
-    if not ratio:
+    if not check_flag("ratio", ratio):
         return case.values("explained_variance", kept)
     total = np.einsum("aii->a", case.second)
     # A group without any variance is kept whole.

@@ -48,7 +48,10 @@ def searched(examples: int) -> Any:
 
 def fingerprint(value: Any) -> bytes:
     """A hash of all that an input holds."""
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        # A generator is there to be used up.
+        held: Any = "generator"
+    elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
         held = (value.dtype.str, value.shape, np.asarray(value).tobytes())
     elif hasattr(value, "to_csv"):
         # Under the mask of nullable columns anything may stand.
