@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fairspan._atomic import replacing
+from fairspan._atomic import check_path, replacing
 from fairspan._codec import Arrays, decode, encode
 
 FORMATS = {"fairspan.moments": "group moments", "fairspan.model": "a model"}
@@ -93,7 +93,7 @@ def read(path: str | os.PathLike[str], form: str, classes: Mapping[str, type]) -
     Archive
         The content, the versions that wrote it and its hash.
     """
-    with open(path, "rb") as file, refusing(path, form):
+    with open(check_path(path), "rb") as file, refusing(path, form):
         header, arrays = _members(file)
         _check_header(header, form)
         sha256 = header.pop("sha256")

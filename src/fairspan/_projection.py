@@ -10,11 +10,13 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from fairspan._types import FloatArray
-from fairspan._validation import check_choice
+from fairspan._validation import check_choice, check_real
 from fairspan.groups import Groups
 from fairspan.moments import GroupMoments
 
 CENTRINGS = ("global", "group")
+_LARGEST = 1e140
+_TOO_LARGE = "too large to compute with in double precision. Look for outliers, or rescale X."
 
 
 @dataclass(frozen=True)
@@ -75,11 +77,13 @@ class Projection:
         return cls(components, _vector("mean", mean, d), _vector("scale", scale, d), training)
 
     def check_features(self, X: FloatArray) -> None:
-        """Check that rows have as many features as the components."""
+        """Check that rows have as many features as the components, and can be squared."""
         if X.shape[1] != self.components.shape[1]:
             raise ValueError(
                 f"X has {X.shape[1]} features but the components have {self.components.shape[1]}."
             )
+        if np.abs(X).max() > _LARGEST**0.5:
+            raise ValueError(f"X holds values above {_LARGEST**0.5:g}, {_TOO_LARGE}")
 
     def centres(self, moments: GroupMoments, centring: str) -> FloatArray:
         """Give the point from which each group of some data is measured.
@@ -133,7 +137,11 @@ class Projection:
         apart = (moments.shift - self.centres(moments, centring)) + moments.offsets
         second = moments.scatters / moments.weights[:, None, None]
         second += apart[:, :, None] * apart[:, None, :]
-        return second if self.scale is None else second / np.outer(self.scale, self.scale)
+        if self.scale is not None:
+            second = second / np.outer(self.scale, self.scale)
+        if not np.abs(second).max() <= _LARGEST:
+            raise ValueError(f"The data has second moments above {_LARGEST:g}, {_TOO_LARGE}")
+        return second
 
     def errors(self, second_moments: FloatArray) -> FloatArray:
         """Give the mean squared error of each group.
@@ -203,8 +211,10 @@ def _refuse(model: Any) -> None:
 
 
 def _checked(components: Any) -> FloatArray:
+    check_real(components, "components")
     V = check_array(components, dtype=np.float64, input_name="components")
-    if not np.allclose(V @ V.T, np.eye(len(V)), atol=1e-8):
+    # Entries beyond 1 would overflow where they are multiplied, and are enough to know.
+    if np.abs(V).max() > 2 or not np.allclose(V @ V.T, np.eye(len(V)), atol=1e-8):
         raise ValueError(
             f"components of shape {V.shape} must have orthonormal rows, one for each component."
         )

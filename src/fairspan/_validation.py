@@ -150,8 +150,8 @@ def check_seed(random_state: Any) -> np.random.RandomState:
         ) from None
 
 
-def check_real(X: Any) -> None:
-    """Refuse values that are no real numbers where scikit-learn would not say which.
+def check_real(X: Any, name: str = "X") -> None:
+    """Refuse values that are no real numbers, where scikit-learn would not say which.
 
     It prints all of a complex array, names no column of a frame, takes dates for numbers and what
     a mask hides for data.
@@ -160,31 +160,31 @@ def check_real(X: Any) -> None:
     kind = getattr(dtype, "kind", "")
     if kind == "c":
         raise ValueError(
-            f"Complex data not supported: X has {dtype} numbers. Give real ones, for instance "
+            f"Complex data not supported: {name} has {dtype} numbers. Give real ones, for instance "
             "the real and the imaginary parts as features of their own."
         )
     if kind and kind in "mM":
-        raise ValueError(f"X holds {dtype}, dates or durations; turn them into numbers first.")
+        raise ValueError(f"{name} holds {dtype}, dates or durations; turn them into numbers first.")
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(
-            f"X is a masked array with {np.ma.count_masked(X)} masked values; nothing is left out "
-            "in silence. Fill them, or leave out their rows."
+            f"{name} is a masked array with {np.ma.count_masked(X)} masked values. Nothing is left "
+            "out in silence: fill them, or leave out their rows."
         )
-    frame = as_known(X, "X")
+    frame = as_known(X, name)
     if not isinstance(frame, nw.DataFrame):
         return
     # Columns of Python objects may hold numbers.
     bad = {
-        name: str(dtype)
-        for name, dtype in frame.schema.items()
-        if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object, nw.Unknown))
+        column: str(kind)
+        for column, kind in frame.schema.items()
+        if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown))
     }
     if bad:
-        shown = ", ".join(f"{name!r} ({dtype})" for name, dtype in list(bad.items())[:_SHOWN])
+        shown = ", ".join(f"{column!r} ({kind})" for column, kind in list(bad.items())[:_SHOWN])
         more = f" and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
         raise ValueError(
-            f"X has columns that are not numbers: {shown}{more}. Leave them out, or turn them into "
-            "numbers first, for instance by one-hot encoding."
+            f"{name} has columns that are not numbers: {shown}{more}. Leave them out, or turn them "
+            "into numbers first, for instance by one-hot encoding."
         )
 
 

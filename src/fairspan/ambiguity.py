@@ -16,7 +16,7 @@ from scipy.linalg import eigh, svdvals
 from sklearn.utils import check_array
 
 from fairspan._types import FloatArray
-from fairspan._validation import check_number
+from fairspan._validation import check_number, check_real
 from fairspan.moments import GroupMoments
 from fairspan.objectives import radii_from
 
@@ -72,6 +72,7 @@ def _gelbrich(
 
 def _real(name: str, values: Any) -> FloatArray:
     """Check finite numbers that can be squared, and of covariances, that they are some."""
+    check_real(values, name)
     array = np.asarray(check_array(values, dtype=np.float64, ensure_2d=False, input_name=name))
     largest = float(np.abs(array).max())
     if largest > _LARGEST:

@@ -16,6 +16,8 @@ resource = pytest.importorskip("resource", reason="memory is measured on Unix on
 
 GROWTH = 16 * 1024
 """Kilobytes by which the largest memory of the process may grow after fifty calls."""
+FEW = 150
+"""Blocks of memory that the interpreter may keep for itself."""
 
 X, GROUPS = program.table(0, 40, 4)
 MODEL = RobustFairPCA(2).fit(X, sensitive_features=GROUPS)
@@ -73,7 +75,7 @@ def test_memory_does_not_grow(work, times, tmp_path):
     gc.collect()
     left = sys.getallocatedblocks() - blocks
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak
-    assert left < times / 2, f"{left} blocks were left behind by {times} calls"
+    assert left < FEW + times / 2, f"{left} blocks were left behind by {times} calls"
     assert grown < GROWTH, f"{grown} kilobytes more over {times} calls"
 
 
