@@ -83,7 +83,7 @@ RobustFairPCA(3).fit_moments(fairspan.GroupMoments.load("moments.npz").scaled(mo
 fairspan.certify(pca.components_, moments.scaled(pca.scale_), fairness_weight=1.0, radius=0.1)
 import pandas as pd
 pd.DataFrame(X, columns=[f"x{j}" for j in range(30)]).assign(g=groups).to_parquet("t.parquet")
-fairspan.sources.moments_from_files("t.parquet", "g", engine="sync")
+fairspan.sources.moments_from_files("t.parquet", "g")
 """,
 }
 

@@ -250,6 +250,8 @@ class BaseFairPCA(
             centred = self._centred(X[rows])
             centred -= (centred @ self.components_.T) @ self.components_
             errors[rows] = np.einsum("ij,ij->i", centred, centred)
+        if not np.isfinite(errors).all():
+            raise ValueError("X holds values too large to square in double precision; rescale it.")
         return errors
 
     def score(
