@@ -7,7 +7,7 @@ import sys
 
 from tests.conftest import data_directory
 
-MADE_DATA = ["fit", "methods", "files", "partitioned", "sparse"]
+MADE_DATA = ["import_time", "fit", "methods", "files", "partitioned", "sparse"]
 PAPER_DATA = ["exact_against_descent", "many_groups", "large", "baselines", "selection"]
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fairspan._atomic import replacing
+from fairspan._atomic import check_path, replacing
 from fairspan._codec import Arrays, decode, encode
 
 FORMATS = {"fairspan.moments": "group moments", "fairspan.model": "a model"}
@@ -71,11 +71,11 @@ def write(
         "content": encode(content, arrays, "content", classes),
     }
     header["sha256"] = _digest(header, arrays)
-    text = np.array(json.dumps(header, allow_nan=False))
+    entries: dict[str, Any] = {_HEADER: np.array(json.dumps(header, allow_nan=False)), **arrays}
     with replacing(path) as temporary, open(temporary, "xb") as file:
         # Nothing is pickled: encode lets in no arrays of objects. (To numpy before 2.2,
         # allow_pickle=False would be one more array.)
-        np.savez(file, **{_HEADER: text}, **arrays)
+        np.savez(file, **entries)
 
 
 def read(path: str | os.PathLike[str], form: str, classes: Mapping[str, type]) -> Archive:
@@ -95,7 +95,7 @@ def read(path: str | os.PathLike[str], form: str, classes: Mapping[str, type]) -
     Archive
         The content, the versions that wrote it and its hash.
     """
-    with open(path, "rb") as file, refusing(path, form):
+    with open(check_path(path), "rb") as file, refusing(path, form):
         header, arrays = _members(file)
         _check_header(header, form)
         sha256 = header.pop("sha256")

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 PARTIAL = ".partial-"
 """What names of files that are being written have in them."""
@@ -27,7 +28,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         A new name in the same folder, with the same ending. If anything fails, the file under it is
         removed and the old one stays as it was.
     """
-    target = Path(path)
+    target = Path(check_path(path))
     check_place(target)
     temporary = _beside(target)
     try:
@@ -38,6 +39,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def check_path(path: Any) -> str | os.PathLike[str]:
+    """Refuse what is not the path of a file, numbers of open files included."""
+    if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
+        raise TypeError(f"path={path!r} is not the path of a file; use a text or a pathlib.Path.")
+    return path
 
 
 def check_place(path: str | os.PathLike[str]) -> None:

@@ -15,7 +15,13 @@ from sklearn.utils import check_array
 
 from fairspan._projection import Projection
 from fairspan._types import FloatArray, Label
-from fairspan._validation import check_integer, check_level, check_weights, generator_from
+from fairspan._validation import (
+    check_level,
+    check_real,
+    check_replicates,
+    check_weights,
+    generator_from,
+)
 from fairspan.groups import Groups, encode_groups
 from fairspan.moments import GroupMoments
 
@@ -97,8 +103,9 @@ def bootstrap_intervals(
     ErrorIntervals
         The intervals.
     """
-    check_integer("n_bootstrap", n_bootstrap, 20)
-    check_level("level", level)
+    check_replicates(n_bootstrap)
+    level = check_level("level", level)
+    check_real(X)
     X = check_array(X, dtype=np.float64, input_name="X")
     groups = encode_groups(sensitive_features, len(X))
     weight = np.ones(len(X)) if sample_weight is None else check_weights(sample_weight, len(X))

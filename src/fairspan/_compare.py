@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import check_array
 
 from fairspan import metrics
 from fairspan._frames import as_frame
 from fairspan._projection import Projection
 from fairspan._types import FloatArray
-from fairspan._validation import check_choice, check_flag
+from fairspan._validation import check_choice, check_flag, check_real, is_listing
 from fairspan.estimators.steps import pooled_scale
 from fairspan.moments import GroupMoments
 from fairspan.spectrum import top_space
@@ -71,7 +72,9 @@ def compare(
     if (X_test is None) != (sensitive_features_test is None):
         raise ValueError("X_test and sensitive_features_test must be given together.")
     if X_test is not None:
-        X_test = np.asarray(X_test, dtype=np.float64) / (1.0 if scale is None else scale)
+        check_real(X_test, "X_test")
+        X_test = check_array(X_test, dtype=np.float64, input_name="X_test")
+        X_test = X_test if scale is None else X_test / scale
         samples["test"] = GroupMoments.from_arrays(X_test, sensitive_features_test)
         unseen = [a for a in samples["test"].labels if a not in training.labels]
         if unseen:
@@ -97,8 +100,19 @@ def compare(
 def _named(methods: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
     if hasattr(methods, "fit"):
         raise TypeError("methods must be a list or a mapping of estimators, not a single one.")
-    if isinstance(methods, Mapping):
-        return dict(methods)
+    if not isinstance(methods, Mapping) and not is_listing(methods):
+        raise TypeError(f"methods={methods!r} must be a list or a mapping of estimators.")
+    methods = dict(methods) if isinstance(methods, Mapping) else list(methods)
+    given = list(methods.values()) if isinstance(methods, dict) else methods
+    strange = [method for method in given if not hasattr(method, "fit") or isinstance(method, type)]
+    if strange or not given:
+        raise TypeError(
+            f"methods holds {strange[0]!r}, which is no estimator."
+            if strange
+            else "methods is empty; give at least one estimator."
+        )
+    if isinstance(methods, dict):
+        return methods
     named: dict[str, Any] = {}
     for method in methods:
         name = base = type(method).__name__

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
 from fairspan._types import BoolArray, FloatArray
-from fairspan._validation import check_components, check_number
+from fairspan._validation import check_components, check_number, is_listing
 from fairspan.ambiguity import radii_of
 from fairspan.estimators.steps import (
     check_scales,
@@ -137,7 +137,7 @@ def check_radii(radius: Any) -> list[Radius]:
     """
     if isinstance(radius, Mapping):
         return [radius]
-    if isinstance(radius, Iterable) and not isinstance(radius, str | bytes):
+    if is_listing(radius):
         listed = list(radius)
         found = [r if isinstance(r, Mapping) else check_number("radius", r) for r in listed]
         if found:
@@ -162,7 +162,7 @@ def check_numbers(name: str, values: Any) -> list[float]:
     """
     if isinstance(values, Real):
         values = [values]
-    elif isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+    elif not is_listing(values):
         raise TypeError(f"{name}={values!r} must be a number or a sequence of numbers, 0 or more.")
     numbers = [check_number(name, value) for value in values]
     if not numbers:

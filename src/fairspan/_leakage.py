@@ -11,10 +11,22 @@ from sklearn.utils import check_array
 from fairspan._linear_svm import linear_svm
 from fairspan._projection import Projection
 from fairspan._types import FloatArray, IntArray
-from fairspan._validation import check_flag, check_integer, check_number
+from fairspan._validation import (
+    check_flag,
+    check_integer,
+    check_number,
+    check_real,
+    check_seed,
+    is_listing,
+)
 from fairspan.groups import encode_groups
 
 COSTS = (1e-4, 1e-2, 1.0, 1e2, 1e4)
+
+_ONE_GROUP = (
+    "A fold, or all but one of them, holds rows of one group only; use fewer folds (n_folds), or "
+    "more rows of each group."
+)
 
 
 def linear_leakage(
@@ -63,8 +75,16 @@ def linear_leakage(
     """
     check_integer("n_folds", n_folds, 2)
     check_flag("held_out", held_out)
+    check_seed(check_integer("random_state", random_state, 0))
+    if not is_listing(costs):
+        raise TypeError(f"costs={costs!r} must be a sequence of numbers above 0.")
     costs = [check_number("costs", cost, above=0.0) for cost in costs]
+    if not costs:
+        raise ValueError("costs is empty; give at least one number.")
+    check_real(X)
     X = check_array(X, dtype=np.float64, input_name="X")
+    if n_folds > len(X):
+        raise ValueError(f"n_folds={n_folds} must be at most the number of rows, {len(X)}.")
     groups = encode_groups(sensitive_features, len(X))
     if len(groups.labels) < 2:
         raise ValueError(f"There is only one group ({groups.labels[0]!r}); nothing can leak.")
@@ -100,7 +120,7 @@ def ks_distance(scores: FloatArray, y: FloatArray) -> float:
     n_positive = int(positive.sum())
     n_negative = len(y) - n_positive
     if not n_positive or not n_negative:
-        raise ValueError("A fold holds rows of one group only; use fewer folds.")
+        raise ValueError(_ONE_GROUP)
     steps = np.cumsum(np.where(positive, 1 / n_positive, -1 / n_negative))
     ends = np.append(np.diff(scores[order]) > 0, True)
     return float(np.abs(steps[ends]).max())
@@ -112,12 +132,12 @@ def _separation(
     if not held_out:
         Z = _standardised(Z, Z)
         cost = _best_cost(Z, y, costs, n_folds, seed)
-        return ks_distance(Z @ linear_svm(Z, y, cost).weights, y)
+        return ks_distance(Z @ _rule(Z, y, cost), y)
     distances = []
     for inside, outside in _folds(len(y), n_folds, seed):
         seen = _standardised(Z[inside], Z[inside])
         cost = _best_cost(seen, y[inside], costs, n_folds, seed)
-        weights = linear_svm(seen, y[inside], cost).weights
+        weights = _rule(seen, y[inside], cost)
         distances.append(ks_distance(_standardised(Z[outside], Z[inside]) @ weights, y[outside]))
     return float(np.mean(distances))
 
@@ -125,13 +145,16 @@ def _separation(
 def _best_cost(Z: FloatArray, y: FloatArray, costs: list[float], n_folds: int, seed: int) -> float:
     folds = _folds(len(y), n_folds, seed)
     sums = [
-        sum(
-            ks_distance(Z[out] @ linear_svm(Z[into], y[into], c).weights, y[out])
-            for into, out in folds
-        )
+        sum(ks_distance(Z[out] @ _rule(Z[into], y[into], c), y[out]) for into, out in folds)
         for c in costs
     ]
     return costs[int(np.argmax(sums))]
+
+
+def _rule(Z: FloatArray, y: FloatArray, cost: float) -> FloatArray:
+    if np.ptp(y) == 0:
+        raise ValueError(_ONE_GROUP)
+    return linear_svm(Z, y, cost).weights
 
 
 def _folds(n_rows: int, n_folds: int, seed: int) -> list[tuple[IntArray, IntArray]]:

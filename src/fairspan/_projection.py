@@ -10,11 +10,13 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from fairspan._types import FloatArray
-from fairspan._validation import check_choice, check_weights
+from fairspan._validation import check_choice, check_real, check_weights
 from fairspan.groups import Groups, groups_in_gap
 from fairspan.moments import GroupMoments
 
 CENTRINGS = ("global", "group")
+_LARGEST = 1e140
+_TOO_LARGE = "too large to compute with in double precision. Look for outliers, or rescale X."
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,11 @@ class Projection:
         if not fitted and hasattr(model, "fit"):
             _refuse(model)
         components = _checked(model.components_ if fitted else model)
+        if training is not None and not isinstance(training, GroupMoments):
+            raise TypeError(
+                f"training is a {type(training).__name__}; give the GroupMoments of the training "
+                "data."
+            )
         if fitted:
             mean = getattr(model, "mean_", None) if mean is None else mean
             scale = getattr(model, "scale_", None) if scale is None else scale
@@ -70,11 +77,13 @@ class Projection:
         return cls(components, _vector("mean", mean, d), _vector("scale", scale, d), training)
 
     def check_features(self, X: FloatArray) -> None:
-        """Check that rows have as many features as the components."""
+        """Check that rows have as many features as the components, and can be squared."""
         if X.shape[1] != self.components.shape[1]:
             raise ValueError(
                 f"X has {X.shape[1]} features but the components have {self.components.shape[1]}."
             )
+        if np.abs(X).max() > _LARGEST**0.5:
+            raise ValueError(f"X holds values above {_LARGEST**0.5:g}, {_TOO_LARGE}")
 
     def centres(self, moments: GroupMoments, centring: str) -> FloatArray:
         """Give the point from which each group of some data is measured.
@@ -128,7 +137,11 @@ class Projection:
         apart = (moments.shift - self.centres(moments, centring)) + moments.offsets
         second = moments.scatters / moments.weights[:, None, None]
         second += apart[:, :, None] * apart[:, None, :]
-        return second if self.scale is None else second / np.outer(self.scale, self.scale)
+        if self.scale is not None:
+            second = second / np.outer(self.scale, self.scale)
+        if not np.abs(second).max() <= _LARGEST:
+            raise ValueError(f"The data has second moments above {_LARGEST:g}, {_TOO_LARGE}")
+        return second
 
     def errors(self, second_moments: FloatArray) -> FloatArray:
         """Give the mean squared error of each group.
@@ -230,8 +243,10 @@ def _refuse(model: Any) -> None:
 
 
 def _checked(components: Any) -> FloatArray:
+    check_real(components, "components")
     V = check_array(components, dtype=np.float64, input_name="components")
-    if not np.allclose(V @ V.T, np.eye(len(V)), atol=1e-8):
+    # Entries beyond 1 would overflow where they are multiplied, and are enough to know.
+    if np.abs(V).max() > 2 or not np.allclose(V @ V.T, np.eye(len(V)), atol=1e-8):
         raise ValueError(
             f"components of shape {V.shape} must have orthonormal rows, one for each component."
         )
@@ -241,7 +256,9 @@ def _checked(components: Any) -> FloatArray:
 def _vector(name: str, value: Any, d: int) -> FloatArray | None:
     if value is None:
         return None
-    vector = np.asarray(value, dtype=np.float64)
+    vector = np.asarray(check_array(value, dtype=np.float64, ensure_2d=False, input_name=name))
     if vector.shape != (d,):
         raise ValueError(f"{name} has shape {vector.shape}; one number for each of {d} features.")
+    if name == "scale" and not (vector > 0).all():
+        raise ValueError(f"scale has the value {vector.min():g}; divisors must be positive.")
     return vector

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
@@ -15,14 +15,41 @@ from sklearn.utils import check_array, check_random_state
 from fairspan._types import FloatArray
 
 _SHOWN = 10
+_HEAVIEST = 1e100
+"""Sums of squares of larger weights, or of smaller ones than its inverse, are not numbers."""
+_MOST_REPLICATES = 10**6
 _COPIES = 3
 """Adding moments holds both sides and the sum."""
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number; truth values and durations are none."""
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_ | np.timedelta64)
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a value is an integer; truth values and durations are none."""
+    return isinstance(value, Integral) and is_number(value)
+
+
+def is_listing(values: Any) -> bool:
+    """Whether a value lists others; texts, mappings and arrays without a dimension do not."""
+    single = isinstance(values, str | bytes | Mapping) or getattr(values, "ndim", 1) == 0
+    return isinstance(values, Iterable) and not single
+
+
+def _float(value: Any) -> float:
+    """The number in double precision; infinite if it is too large for that."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
 
 
 def check_components(n_components: Any, n_features: int) -> int:
     """Check that the number of components is an integer from 1 to the number of features."""
     given = f"n_components={n_components!r}"
-    if isinstance(n_components, bool | np.bool_) or not isinstance(n_components, Integral):
+    if not is_integer(n_components):
         raise TypeError(
             f"{given} is not an integer. A share of variance, 'mle', 'auto' and None are not "
             "supported, because the errors of the groups decide here and not the total variance; "
@@ -41,9 +68,9 @@ def check_components(n_components: Any, n_features: int) -> int:
 def check_number(name: str, value: Any, *, above: float | None = None) -> float:
     """Check that a number is finite and not negative, or above a bound."""
     low = "greater than 0" if above is not None else "0 or more"
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+    if not is_number(value):
         raise TypeError(f"{name}={value!r} is not a number; it must be {low}.")
-    number = float(value)
+    number = _float(value)
     if not np.isfinite(number) or number < 0 or (above is not None and number <= above):
         raise ValueError(f"{name}={value!r} must be finite and {low}.")
     return number
@@ -51,7 +78,7 @@ def check_number(name: str, value: Any, *, above: float | None = None) -> float:
 
 def check_integer(name: str, value: Any, least: int) -> int:
     """Check that an integer is not below a bound."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+    if not is_integer(value):
         raise TypeError(f"{name}={value!r} is not an integer; it must be {least} or more.")
     number = int(value)
     if number < least:
@@ -59,13 +86,22 @@ def check_integer(name: str, value: Any, least: int) -> int:
     return number
 
 
+def check_replicates(n_bootstrap: Any) -> int:
+    """Check a number of bootstrap replicates: enough for intervals, and not endless."""
+    number = check_integer("n_bootstrap", n_bootstrap, 20)
+    if number > _MOST_REPLICATES:
+        raise ValueError(f"n_bootstrap={n_bootstrap!r} must be {_MOST_REPLICATES} or less.")
+    return number
+
+
 def check_level(name: str, value: Any) -> float:
     """Check that a probability lies strictly between 0 and 1."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+    if not is_number(value):
         raise TypeError(f"{name}={value!r} is not a number; it must lie between 0 and 1.")
-    if not 0 < float(value) < 1:
+    level = _float(value)
+    if not 0 < level < 1:
         raise ValueError(f"{name}={value!r} must lie between 0 and 1, without them.")
-    return float(value)
+    return level
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
@@ -120,22 +156,56 @@ def generator_from(random_state: Any) -> np.random.Generator:
     """
     if isinstance(random_state, np.random.Generator):
         return random_state
+    return np.random.default_rng(check_seed(random_state).randint(2**31))
+
+
+def check_seed(random_state: Any) -> np.random.RandomState:
+    """Give the RandomState that a seed of scikit-learn stands for."""
     try:
-        state = check_random_state(random_state)
+        state: np.random.RandomState = check_random_state(random_state)
+        return state
     except (ValueError, TypeError):
         raise ValueError(
             f"random_state={random_state!r} is not a seed; use None, an int from 0 to 2**32 - 1, "
             "or numpy's RandomState or Generator."
         ) from None
-    return np.random.default_rng(state.randint(2**31))
 
 
-def check_real(X: Any) -> None:
-    """Refuse complex numbers; scikit-learn does too, but prints all of them."""
-    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+def check_real(X: Any, name: str = "X") -> None:
+    """Refuse values that are no real numbers, where scikit-learn would not say which.
+
+    It prints all of a complex array, names no column of a frame, takes dates for numbers and what
+    a mask hides for data.
+    """
+    dtype = getattr(X, "dtype", None)
+    kind = getattr(dtype, "kind", "")
+    if kind == "c":
         raise ValueError(
-            f"Complex data not supported: X has {X.dtype} numbers. Give real ones, for instance "
+            f"Complex data not supported: {name} has {dtype} numbers. Give real ones, for instance "
             "the real and the imaginary parts as features of their own."
+        )
+    if kind and kind in "mM":
+        raise ValueError(f"{name} holds {dtype}, dates or durations; turn them into numbers first.")
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(
+            f"{name} is a masked array with {np.ma.getmaskarray(X).sum()} masked values. Nothing is "
+            "left out in silence: fill them, or leave out their rows."
+        )
+    frame = as_known(X, name)
+    if not isinstance(frame, nw.DataFrame):
+        return
+    # Columns of Python objects may hold numbers.
+    bad = {
+        column: str(kind)
+        for column, kind in frame.schema.items()
+        if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown))
+    }
+    if bad:
+        shown = ", ".join(f"{column!r} ({kind})" for column, kind in list(bad.items())[:_SHOWN])
+        more = f" and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
+        raise ValueError(
+            f"{name} has columns that are not numbers: {shown}{more}. Leave them out, or turn them "
+            "into numbers first, for instance by one-hot encoding."
         )
 
 
@@ -167,6 +237,13 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
             f"sample_weight has a negative value ({weight.min()}); weights count rows and "
             "must be 0 or more."
         )
+    positive = weight[weight > 0]
+    if positive.size and not 1 / _HEAVIEST <= positive.min() <= positive.max() <= _HEAVIEST:
+        raise ValueError(
+            f"sample_weight has values from {positive.min():g} to {positive.max():g}, too extreme "
+            f"to square; weights that are not 0 must lie between {1 / _HEAVIEST:g} and "
+            f"{_HEAVIEST:g}."
+        )
     if not weight.any():
         raise ValueError("sample_weight is zero for every row; some weight must be positive.")
     return np.asarray(weight, dtype=np.float64)
@@ -174,10 +251,19 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
 
 def feature_names_of(X: Any) -> tuple[str, ...] | None:
     """Column names of a frame, if they are all strings."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    frame = as_known(X, "X")
     if not isinstance(frame, nw.DataFrame):
         return None
     return tuple(frame.columns) if all(isinstance(name, str) for name in frame.columns) else None
+
+
+def as_known(values: Any, name: str, *, allow_series: bool = False) -> Any:
+    """Give a frame, or a series, as narwhals sees it; everything else as it is."""
+    try:
+        return nw.from_native(values, eager_only=True, allow_series=allow_series, pass_through=True)
+    except ValueError as error:
+        why = " ".join(str(error).split())
+        raise ValueError(f"{name} is a frame that cannot be read: {why}.") from None
 
 
 def check_finite(X: Any, names: Sequence[str] | None = None) -> None:

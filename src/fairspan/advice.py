@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 
 from fairspan._bootstrap import bootstrap_intervals
 from fairspan._types import FLOATS, BoolArray, FloatArray, Label
-from fairspan._validation import check_components, check_number
+from fairspan._validation import check_components, check_number, check_real
 from fairspan.estimators.steps import (
     check_size,
     in_fit_units,
@@ -198,6 +198,7 @@ def advise(
     >>> advice.distinguishable, round(advice.pca_gap, 2), round(advice.weight_for_target, 2)
     (False, 1.61, 0.52)
     """
+    check_real(X)
     X = check_array(X, dtype=FLOATS, input_name="X")
     groups = encode_groups(sensitive_features, len(X))
     if len(groups.labels) < 2:

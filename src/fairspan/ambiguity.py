@@ -13,11 +13,15 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh, svdvals
+from sklearn.utils import check_array
 
 from fairspan._types import FloatArray
-from fairspan._validation import check_by_group, check_number
+from fairspan._validation import check_by_group, check_number, check_real
 from fairspan.moments import GroupMoments
 from fairspan.objectives import radii_from
+
+_LARGEST = 1e140
+"""From here on squares and products might overflow."""
 
 
 def gelbrich_divergence(
@@ -39,19 +43,46 @@ def gelbrich_divergence(
     float
         The divergence, in squared units of the data.
     """
-    parts = [np.asarray(x, float) for x in (mean, covariance, other_mean, other_covariance)]
-    shapes, d = [part.shape for part in parts], parts[0].size
+    given = {
+        "mean": mean,
+        "covariance": covariance,
+        "other_mean": other_mean,
+        "other_covariance": other_covariance,
+    }
+    place, spread, other, other_spread = parts = [_real(name, x) for name, x in given.items()]
+    shapes, d = [part.shape for part in parts], place.size
     if shapes != [(d,), (d, d), (d,), (d, d)]:
         raise ValueError(
             "Both means must have the shape (n_features,) and both covariances (n_features, "
             f"n_features); their shapes are {', '.join(map(str, shapes))}."
         )
-    apart = parts[0] - parts[2]
+    return _gelbrich(place, spread, other, other_spread)
+
+
+def _gelbrich(
+    mean: FloatArray, covariance: FloatArray, other_mean: FloatArray, other_covariance: FloatArray
+) -> float:
+    apart = mean - other_mean
     # tr (B^1/2 A B^1/2)^1/2 is the sum of the singular values of A^1/2 B^1/2, found without
     # squaring, which would halve the digits.
     cross = svdvals(_square_root(covariance) @ _square_root(other_covariance)).sum()
     spread = float(np.trace(covariance) + np.trace(other_covariance) - 2 * cross)
     return float(apart @ apart) + max(spread, 0.0)
+
+
+def _real(name: str, values: Any) -> FloatArray:
+    """Check finite numbers that can be squared, and of covariances, that they are some."""
+    check_real(values, name)
+    array = np.asarray(check_array(values, dtype=np.float64, ensure_2d=False, input_name=name))
+    largest = float(np.abs(array).max())
+    if largest > _LARGEST:
+        raise ValueError(f"{name} has values above {_LARGEST:g}, too large to square.")
+    if array.ndim == 2 and array.shape[0] == array.shape[1]:
+        if np.abs(array - array.T).max() > 1e-8 * largest:
+            raise ValueError(f"{name} is not symmetric, so it is not a covariance.")
+        if np.linalg.eigvalsh(array)[0] < -1e-8 * largest:
+            raise ValueError(f"{name} has a negative eigenvalue, so it is not a covariance.")
+    return array
 
 
 def worst_case_rows(
@@ -140,7 +171,7 @@ def bootstrap_radii(
     found = []
     for replicate in replicates:
         other, covariance = _places(replicate, moments.shift, scale)
-        found.append(list(map(gelbrich_divergence, place, spread, other, covariance)))
+        found.append(list(map(_gelbrich, place, spread, other, covariance)))
     return np.asarray(np.quantile(found, level, axis=0))
 
 

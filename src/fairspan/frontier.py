@@ -29,7 +29,7 @@ from fairspan._frontier_request import (
 )
 from fairspan._resample import resampled_moments
 from fairspan._types import FLOATS, FloatArray, Label
-from fairspan._validation import check_choice, check_integer, generator_from
+from fairspan._validation import check_choice, check_integer, check_replicates, generator_from
 from fairspan.estimators.steps import check_group_weights
 from fairspan.groups import MISSING_GROUPS, encode_groups
 from fairspan.moments import GroupMoments
@@ -221,7 +221,7 @@ def fairness_frontier(
     )
     radii = check_radii(radius)
     if check_integer("n_bootstrap", n_bootstrap, 0):
-        check_integer("n_bootstrap", n_bootstrap, 20)
+        check_replicates(n_bootstrap)
     check_group_weights(group_weights)
     check_choice("missing_groups", missing_groups, MISSING_GROUPS)
     counting = Counting(group_weights, missing_groups)

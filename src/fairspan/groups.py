@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairspan._types import BoolArray, Label
-from fairspan._validation import check_choice
+from fairspan._validation import as_known, check_choice
 
 ONE_GROUP: Label = "all"
 """The label of the only group when no sensitive features are given."""
@@ -131,7 +131,7 @@ def _columns(features: Any) -> dict[str, npt.NDArray[Any]]:
     """Give each column under the suffix that names it in an error message."""
     if isinstance(features, Mapping):
         return {f"[{name!r}]": _as_column(values) for name, values in features.items()}
-    native = nw.from_native(features, eager_only=True, allow_series=True, pass_through=True)
+    native = as_known(features, "sensitive_features", allow_series=True)
     if isinstance(native, nw.DataFrame):
         return {f"[{name!r}]": _as_column(native[name]) for name in native.columns}
     values = _as_column(native)
@@ -141,7 +141,7 @@ def _columns(features: Any) -> dict[str, npt.NDArray[Any]]:
 
 
 def _as_column(values: Any) -> npt.NDArray[Any]:
-    native = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
+    native = as_known(values, "sensitive_features", allow_series=True)
     if isinstance(native, nw.Series):
         return np.asarray(native.to_numpy())
     array = np.asarray(values) if isinstance(values, np.ndarray) else _from_sequence(values)

@@ -19,6 +19,7 @@ from fairspan._bootstrap import ErrorIntervals, bootstrap_intervals
 from fairspan._case import Case, GroupValues, Options
 from fairspan._frames import as_frame
 from fairspan._leakage import linear_leakage
+from fairspan._validation import check_flag
 
 __all__ = [
     "ErrorIntervals",
@@ -175,7 +176,7 @@ def explained_variance(
     """
     case = Case.of(model, X, sensitive_features, options)
     kept = case.projection.kept(case.second)
-    if not ratio:
+    if not check_flag("ratio", ratio):
         return case.values("explained_variance", kept)
     total = np.einsum("aii->a", case.second)
     # A group without any variance is kept whole.

@@ -230,7 +230,9 @@ class GroupMoments:
         GroupMoments
             Moments in the new units.
         """
-        scale = np.asarray(scale, dtype=np.float64)
+        scale = np.asarray(
+            check_array(scale, dtype=np.float64, ensure_2d=False, input_name="scale")
+        )
         if scale.shape != self.shift.shape or not (scale > 0).all():
             raise ValueError(
                 f"scale must hold a positive number for each of the {self.n_features} features."

@@ -102,7 +102,7 @@ BAD_DATA = {
         pd.DataFrame({"x": X[:, 0], "name": GROUPS}),
         {},
         ValueError,
-        "could not convert string to float",
+        r"X has columns that are not numbers: 'name' \(String\)",
     ),
     "complex": (X + 1j, {}, ValueError, "Complex data not supported"),
     "sparse NaN": (csr_array(spoiled(np.nan)), {}, ValueError, "X contains NaN"),

@@ -14,6 +14,7 @@ from fairspan.sources import moments_from_files, moments_from_spark
 from tests.sources.tables import FEATURES, assert_same_route, in_memory, made_table, write_files
 
 pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
 
 REQUIRED = os.environ.get("FAIRSPAN_REQUIRE_ENGINES") == "1"
 HAS_JAVA = bool(shutil.which("java") or os.environ.get("JAVA_HOME"))
@@ -122,3 +123,14 @@ def test_a_task_that_fails_once_is_counted_once(spark, table, parquet, tmp_path)
     assert os.path.exists(flag)
     assert np.array_equal(found.counts, in_memory(table, ["sex"]).counts)
     assert_same_route(found, in_memory(table, ["sex"]))
+
+
+def test_the_index_that_pandas_wrote_is_no_feature(spark, tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0, 4.0], "y": [0.0, 1.0, 5.0], "g": ["a", "b", "b"]})
+    frame.set_index(pd.Index([7, 8, 100])).to_parquet(tmp_path / "t.parquet")
+    read = spark.read.parquet(str(tmp_path / "t.parquet"))
+    assert "__index_level_0__" in read.columns
+    assert moments_from_spark(read, "g").feature_names == ("x", "y")
+    # Who names it means it.
+    named = moments_from_spark(read, "g", ["x", "__index_level_0__"])
+    assert named.feature_names == ("x", "__index_level_0__")

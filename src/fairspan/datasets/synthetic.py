@@ -40,7 +40,7 @@ def make_figure1_toy(
         check_integer("n_majority", n_majority, 1),
         check_integer("n_minority", n_minority, 1),
     ]
-    rng = np.random.default_rng(random_state)
+    rng = _generator(random_state)
     rows = [
         rng.standard_normal((size, 2)) @ np.linalg.cholesky(covariance).T
         for size, covariance in zip(sizes, FIGURE1_COVARIANCES, strict=True)
@@ -148,7 +148,7 @@ def make_known_optimum(
             f"group_sizes={tuple(group_sizes)} must be one or more numbers above the number of "
             f"features, which is n_components - 1 + groups + n_noise = {n_features}."
         )
-    rng = np.random.default_rng(random_state)
+    rng = _generator(random_state)
     basis = np.linalg.qr(rng.standard_normal((n_features, n_features)))[0]
     shares = np.array(sizes) / sum(sizes)
     kept = _best_shares(shares, weight)
@@ -192,3 +192,13 @@ def _rows(size: int, variances: FloatArray, rng: np.random.Generator) -> FloatAr
     drawn = np.column_stack([np.ones(size), rng.standard_normal((size, len(variances)))])
     orthonormal = np.linalg.qr(drawn)[0][:, 1:]
     return np.asarray(orthonormal * np.sqrt(size * variances))
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"random_state={random_state!r} is not a seed; use None, an int from 0 on or numpy's "
+            "Generator."
+        ) from None

@@ -248,7 +248,8 @@ class _Program:
             direction=direction,
             difference=last - first,
             nu=nu,
-            radius=delta**2 / (nu**2 * length) if not tight else 0.0,
+            # X shortens every vector: a larger radius than this allows no more.
+            radius=0.0 if tight else min((delta / nu) * (delta / (nu * length)), length),
             is_tight=tight,
             basis=basis,
         )

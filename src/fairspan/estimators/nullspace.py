@@ -82,7 +82,7 @@ moments_, result_
         if moments.n_groups == 1:
             warn_of_one_group()
         basis = complement(moments.offsets[1:] - moments.offsets[:1], problem.scale)
-        left = basis.shape[1] - self.n_covariance_directions
+        left = basis.shape[1] - int(self.n_covariance_directions)
         check_room(
             problem.k,
             left,

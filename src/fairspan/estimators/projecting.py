@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fairspan._projection import total_and_gap
 from fairspan._sparse import SPARSE_FORMATS, is_sparse, project_sparse, squared_distances
 from fairspan._types import FLOATS, FloatArray
-from fairspan._validation import is_dask
+from fairspan._validation import check_real, is_dask
 from fairspan.estimators.lazy import lazy_method, lazy_score
 from fairspan.exceptions import NoGroupsWarning
 
@@ -52,6 +52,7 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if is_dask(X):
             return lazy_method(self, "transform", X, len(self.components_))
+        check_real(X)
         X = validate_data(self, X, dtype=FLOATS, accept_sparse=SPARSE_FORMATS, reset=False)
         if is_sparse(X):
             return self._project_sparse(X).astype(X.dtype, copy=False)
@@ -74,7 +75,9 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             Their best reconstructions; a lazy Dask array for a Dask collection.
         """
         check_is_fitted(self)
-        X = X if is_dask(X) else check_array(X, dtype=FLOATS, input_name="X")
+        if not is_dask(X):
+            check_real(X)
+            X = check_array(X, dtype=FLOATS, input_name="X")
         if X.shape[1:] != (len(self.components_),):
             raise ValueError(
                 f"X has shape {X.shape}; projected rows have one column for each of the "
@@ -103,6 +106,7 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if is_dask(X):
             return lazy_method(self, "reconstruction_errors", X)
+        check_real(X)
         X = validate_data(self, X, dtype=FLOATS, accept_sparse=SPARSE_FORMATS, reset=False)
         if is_sparse(X):
             kept = self._project_sparse(X)
@@ -113,6 +117,8 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             centred = self._centred(X[rows])
             centred -= (centred @ self.components_.T) @ self.components_
             errors[rows] = np.einsum("ij,ij->i", centred, centred)
+        if not np.isfinite(errors).all():
+            raise ValueError("X holds values too large to square in double precision; rescale it.")
         return errors
 
     def score(

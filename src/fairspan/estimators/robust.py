@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from fairspan._validation import (
     check_integer,
     check_level,
     check_number,
+    check_replicates,
     check_weights,
     generator_from,
     is_dask,
@@ -203,6 +205,9 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         check_integer("max_iter", self.max_iter, 1)
         check_number("max_time", self.max_time, above=0.0)
         check_integer("n_init", self.n_init, 0)
+        verbose: Any = self.verbose
+        if not isinstance(verbose, Integral | np.bool_):
+            raise TypeError(f"verbose={verbose!r} is not an integer; 0 is silent, 1 tells.")
         check_choice("missing_groups", self.missing_groups, MISSING_GROUPS)
         check_group_weights(self.group_weights)
         if isinstance(self.radius, Mapping):
@@ -211,7 +216,7 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         elif isinstance(self.radius, str):
             check_choice("radius", self.radius, ("bootstrap",))
             check_level("radius_level", self.radius_level)
-            check_integer("n_bootstrap", self.n_bootstrap, 20)
+            check_replicates(self.n_bootstrap)
         else:
             check_number("radius", self.radius)
 

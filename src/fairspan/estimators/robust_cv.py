@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from fairspan._projection import CENTRINGS
 from fairspan._types import FLOATS
-from fairspan._validation import check_choice, check_flag, check_real, check_weights
+from fairspan._validation import check_choice, check_flag, check_real, check_weights, is_listing
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.estimators.steps import take_features
 from fairspan.estimators.winner import WinnerMixin
@@ -299,7 +299,7 @@ n_iter_
 
 def _listed(name: str, values: Any) -> list[Any]:
     """Give the candidates of a parameter as a list, at least one."""
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+    if not is_listing(values):
         raise TypeError(f"{name}={values!r} must be a sequence of candidates.")
     listed = list(values)
     if not listed:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from fairspan._types import BoolArray, FloatArray
-from fairspan._validation import check_by_group, check_flag, check_number
+from fairspan._validation import check_by_group, check_flag, check_number, is_integer
 from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
 from fairspan.groups import groups_in_gap
 from fairspan.moments import GroupMoments
@@ -21,7 +20,8 @@ from fairspan.spectrum import UNIT
 _SMALL = 10
 """Groups of fewer rows are warned of."""
 _LARGEST = 1e140
-"""Solvers square variances; from here on they might overflow."""
+"""Solvers square variances; from here on they, or below its inverse their own inverses, might
+overflow."""
 
 
 def check_moments(moments: Any) -> None:
@@ -56,7 +56,7 @@ def take_features(estimator: Any, moments: GroupMoments) -> None:
 
 def least_rows(n_components: Any) -> int:
     """How many rows a group needs for its error to say something about others like them."""
-    return max(_SMALL, int(n_components) + 1) if isinstance(n_components, Integral) else _SMALL
+    return max(_SMALL, int(n_components) + 1) if is_integer(n_components) else _SMALL
 
 
 def warn_of_small_groups(moments: GroupMoments, n_components: Any) -> None:
@@ -191,13 +191,7 @@ def check_scales(moments: GroupMoments, stacklevel: int = 4) -> None:
     stacklevel : int
         How many calls up the warning points to.
     """
-    variances = _deviations(moments) ** 2
-    if not variances.max() <= _LARGEST:
-        raise ValueError(
-            f"{_named(moments, variances > _LARGEST)} a variance above {_LARGEST:g}, too large to "
-            "compute with in double precision. Look for outliers, rescale X or use "
-            "standardize=True."
-        )
+    variances = check_magnitude(moments)
     # Errors are differences of total variances, known to so much.
     rounding = 8 * len(moments.scatters[0]) * UNIT * variances.sum()
     hidden = (variances > 0) & (variances <= 10 * rounding)
@@ -209,6 +203,24 @@ def check_scales(moments: GroupMoments, stacklevel: int = 4) -> None:
             HiddenFeatureWarning,
             stacklevel=stacklevel,
         )
+
+
+def check_magnitude(moments: GroupMoments) -> FloatArray:
+    """Refuse what cannot be squared, and give the variances of the features over all rows."""
+    variances = _deviations(moments) ** 2
+    largest = float(variances.max())
+    if not largest <= _LARGEST:
+        raise ValueError(
+            f"{_named(moments, variances > _LARGEST)} a variance above {_LARGEST:g}, too large to "
+            "compute with in double precision. Look for outliers, rescale X or use "
+            "standardize=True."
+        )
+    if 0 < largest < 1 / _LARGEST:
+        raise ValueError(
+            f"The largest variance of a feature is {largest:.2g}, below {1 / _LARGEST:g}: too "
+            "small to compute with in double precision. Rescale X or use standardize=True."
+        )
+    return variances
 
 
 def _named(moments: GroupMoments, chosen: BoolArray) -> str:

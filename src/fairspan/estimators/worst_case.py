@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan._types import FloatArray
+from fairspan._validation import check_real
 from fairspan.ambiguity import worst_case_rows
 from fairspan.estimators.projecting import ProjectingMixin
 from fairspan.groups import Groups
@@ -41,6 +42,7 @@ class WorstCaseMixin(ProjectingMixin):
             The moved rows, in the units of X.
         """
         check_is_fitted(self)
+        check_real(X)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if sensitive_features is None and len(self.group_labels_) > 1:
             raise ValueError(

@@ -8,6 +8,8 @@ from typing import Any
 def axes_or_new(ax: Any, size: tuple[float, float] = (7.0, 4.5)) -> Any:
     """Give the axes, or those of a new figure."""
     if ax is not None:
+        if not hasattr(ax, "spines"):
+            raise TypeError(f"ax={ax!r} is no axes of matplotlib; leave it out for a new figure.")
         return ax
     try:
         import matplotlib.pyplot as plt

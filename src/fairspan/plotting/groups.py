@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fairspan import _palette, metrics
 from fairspan._types import FloatArray
-from fairspan._validation import check_integer
+from fairspan._validation import check_components, is_listing
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.moments import GroupMoments
 from fairspan.plotting._axes import axes_or_new, tidy
@@ -143,7 +143,11 @@ def plot_errors_by_components(
         raise ValueError("GroupMoments already hold groups; leave sensitive_features out.")
     if n_components is None:
         n_components = range(1, max(min(_MOST_COMPONENTS, moments.n_features - 1), 1) + 1)
-    numbers = sorted({check_integer("n_components", k, 1) for k in n_components})
+    if not is_listing(n_components):
+        raise TypeError(f"n_components={n_components!r} must be a sequence of integers.")
+    numbers = sorted({check_components(k, moments.n_features) for k in n_components})
+    if not numbers:
+        raise ValueError("n_components is empty; give at least one number.")
     axes = axes_or_new(ax)
     settings = {"PCA": (0.0, 0.0), "RobustFairPCA": (fairness_weight, radius)}
     for (name, (weight, size)), colour in zip(

@@ -17,6 +17,7 @@ from fairspan._validation import (
     check_flag,
     check_integer,
     check_number,
+    check_replicates,
     check_weights,
 )
 from fairspan.estimators.steps import check_scales, check_size, in_fit_units, warn_of_small_groups
@@ -108,8 +109,8 @@ def build(
     weight, size = check_number("fairness_weight", fairness_weight), check_number("radius", radius)
     check_flag("include_rows", include_rows)
     check_integer("random_state", random_state, 0)
-    if n_bootstrap:
-        check_integer("n_bootstrap", n_bootstrap, 20)
+    if check_integer("n_bootstrap", n_bootstrap, 0):
+        check_replicates(n_bootstrap)
     moments, rows = _read(X, sensitive_features, sample_weight)
     if include_rows and rows is None:
         raise ValueError("include_rows=True needs the rows, which moments do not hold; give X.")

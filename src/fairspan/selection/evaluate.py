@@ -12,7 +12,7 @@ import numpy as np
 from fairspan._types import FloatArray
 from fairspan._validation import check_components
 from fairspan.ambiguity import radii_of
-from fairspan.estimators.steps import check_size, robust_objective
+from fairspan.estimators.steps import check_magnitude, check_size, robust_objective
 from fairspan.groups import groups_in_gap
 from fairspan.metrics import GroupValues
 from fairspan.moments import GroupMoments
@@ -87,6 +87,7 @@ def evaluate(fold: Fold, candidates: Sequence[Params], judge: Judge) -> Measured
     scale = fold.scale if judge.standardize else None
     train = fold.train.dense() if scale is None else fold.train.dense().scaled(scale)
     check_size(train)
+    check_magnitude(train)
     optima, n_eigensolves = _fit(train, candidates, judge)
     second = fold.second_moments("global", scale)
     compared = fold.second_moments(judge.gap_centring, None if judge.gap_as_given else scale)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sklearn.model_selection import KFold, check_cv
 
 from fairspan._types import FloatArray, IntArray, Label
-from fairspan._validation import check_integer
+from fairspan._validation import check_integer, check_seed, is_listing
 from fairspan.estimators.steps import pooled_scale
 from fairspan.groups import Groups
 from fairspan.moments import GroupMoments
@@ -84,8 +84,8 @@ def make_splits(cv: Any, codes: npt.NDArray[Any], random_state: Any) -> list[Spl
     """
     if isinstance(cv, int | np.integer):
         number = check_integer("cv", cv, 2)
-        seeded = random_state is not None
-        cv = KFold(number, shuffle=seeded, random_state=random_state if seeded else None)
+        seed = None if random_state is None else check_seed(random_state)
+        cv = KFold(number, shuffle=seed is not None, random_state=seed)
     if hasattr(cv, "get_metadata_routing") and "groups" in cv.get_metadata_routing().split.requests:
         name = type(cv).__name__
         raise ValueError(
@@ -94,14 +94,27 @@ def make_splits(cv: Any, codes: npt.NDArray[Any], random_state: Any) -> list[Spl
             "one entry for each row."
         )
     rows = np.zeros(len(codes))
-    splits = [_as_rows(split, len(codes)) for split in check_cv(cv).split(rows, codes)]
+    try:
+        found = list(check_cv(cv).split(rows, codes))
+    except (TypeError, AttributeError) as error:
+        raise TypeError(
+            f"cv={cv!r} gives no splits ({error}); use a number of folds, a splitter of "
+            "scikit-learn or pairs of training and validation rows."
+        ) from None
+    splits = [_as_rows(split, len(codes)) for split in found]
     if not splits:
         raise ValueError("cv gives no splits; at least one is needed.")
     return splits
 
 
 def _as_rows(split: Any, n_rows: int) -> Split:
-    train, validation = (np.arange(n_rows)[part] for part in split)
+    try:
+        train, validation = (np.arange(n_rows)[part].reshape(-1) for part in split)
+    except (TypeError, ValueError, IndexError):
+        raise ValueError(
+            f"cv gives {split!r} as a split; a split is a pair of arrays with the numbers of the "
+            f"training and of the validation rows, from 0 to {n_rows - 1}."
+        ) from None
     for name, part in (("training", train), ("validation", validation)):
         if len(part) == 0 or np.bincount(part).max() > 1:
             raise ValueError(
@@ -173,7 +186,7 @@ def given_folds(folds: Iterable[GroupMoments]) -> tuple[GroupMoments, list[Fold]
     tuple
         The moments of all rows, and the folds.
     """
-    parts = [folds] if isinstance(folds, GroupMoments) else list(folds)
+    parts: list[Any] = list(folds) if is_listing(folds) else [folds]
     if len(parts) < 2 or not all(isinstance(part, GroupMoments) for part in parts):
         raise ValueError(
             f"folds must hold at least 2 GroupMoments, one for each fold; {len(parts)} given."

@@ -50,8 +50,8 @@ def solve(
     SolverResult
         The subspace found, with its bound.
     """
-    if problem.k == problem.d:
-        return _everything(problem, objective)
+    if problem.k == problem.d or not problem.traces.any():
+        return _nothing_lost(problem, objective)
     if options.solver == "auto" and objective.is_linear:
         return _pca(problem, objective)
     limits: dict[str, Any] = {"tol": options.tol, "max_iter": options.max_iter}
@@ -70,12 +70,12 @@ def solve(
     return solve_newton(problem, objective, max_time=options.max_time, rng=options.rng, **limits)
 
 
-def _everything(problem: SubspaceProblem, objective: RobustFairObjective) -> SolverResult:
-    """All of the space is kept: a rotation, without any error."""
+def _nothing_lost(problem: SubspaceProblem, objective: RobustFairObjective) -> SolverResult:
+    """All of the space is kept, or nothing varies: any subspace will do, without any error."""
     errors = np.zeros(problem.n_groups)
     value = objective.value(errors)
     return SolverResult(
-        components=np.eye(problem.d),
+        components=np.eye(problem.d)[: problem.k],
         group_errors=errors,
         objective=value,
         lower_bound=value,

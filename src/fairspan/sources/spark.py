@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -13,6 +14,7 @@ from fairspan.sources.readers import in_tables
 from fairspan.sources.table import Add, Step, missing_extra, moments_of_parts
 
 _DEPTH = 2
+_PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def moments_from_spark(
@@ -34,7 +36,8 @@ def moments_from_spark(
     sensitive : str or sequence of str, optional
         Columns of groups; several are intersected, and labels become tuples. None: one group.
     features : sequence of str, optional
-        Columns of features, in this order. None takes all that are not used otherwise.
+        Columns of features, in this order. None takes all that are not used otherwise, but not
+        those that pandas wrote as the index of a frame.
     **options
         See :class:`fairspan.sources.columns.TableOptions`: ``drop``, ``weight``, ``one_hot``,
         ``missing``, ``batch_rows``.
@@ -53,7 +56,9 @@ def moments_from_spark(
         raise TypeError(f"frame is a {type(frame).__name__}; give a pyspark.sql.DataFrame.")
     schema = to_arrow_schema(frame.schema)
     types = dict(zip(schema.names, schema.types, strict=True))
-    columns = Columns.choose(types, sensitive, features, options)
+    # Spark reads the index that pandas wrote to a file as a column like any other.
+    index = frozenset(name for name in types if _PANDAS_INDEX.fullmatch(name))
+    columns = Columns.choose(types, sensitive, features, options, index=index)
 
     def run(step: Step, add: Add, names: Sequence[str], rows: int) -> Any:
         quoted = ["`" + name.replace("`", "``") + "`" for name in names]
