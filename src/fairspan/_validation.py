@@ -188,8 +188,8 @@ def check_real(X: Any, name: str = "X") -> None:
         raise ValueError(f"{name} holds {dtype}, dates or durations; turn them into numbers first.")
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(
-            f"{name} is a masked array with {np.ma.getmaskarray(X).sum()} masked values. Nothing is "
-            "left out in silence: fill them, or leave out their rows."
+            f"{name} is a masked array with {np.ma.getmaskarray(X).sum()} masked values. Nothing "
+            "is left out in silence: fill them, or leave out their rows."
         )
     frame = as_known(X, name)
     if not isinstance(frame, nw.DataFrame):
