@@ -207,6 +207,11 @@ def test_without_refit_there_is_a_choice_but_no_projection():
     assert search.best_params_["n_components"] == 2
     with pytest.raises(AttributeError, match="refit=False"):
         search.transform(X)
+    search.set_params(refit=True).fit(X, sensitive_features=groups).transform(X)
+    search.set_params(refit=False).fit(X, sensitive_features=groups)
+    assert not hasattr(search, "components_")
+    with pytest.raises(AttributeError, match="refit=False"):
+        search.transform(X)
     with pytest.raises(NotFittedError):
         clone(search).transform(X)
 

@@ -143,6 +143,17 @@ def test_estimators_fit_collections_and_stay_lazy(rows, kind, standardize):
     assert more.n_samples_ == 2000
 
 
+def test_a_lazy_score_leaves_rows_without_a_label_out_of_the_gap(rows):
+    X, groups, _ = rows
+    labels = np.array(groups, dtype=object)
+    labels[::4] = None
+    X = X.copy()
+    X[::4] *= 3
+    model = RobustFairPCA(2, missing_groups="total_only").fit(X, sensitive_features=labels)
+    found = model.score(da.from_array(X, chunks=(300, 5)), sensitive_features=labels)
+    assert found == pytest.approx(model.score(X, sensitive_features=labels), rel=1e-10)
+
+
 def test_a_model_saved_without_moments_transforms_collections(rows, tmp_path):
     X, groups, _ = rows
     RobustFairPCA(2).fit(X, sensitive_features=groups).save(tmp_path / "model", moments=False)

@@ -10,6 +10,7 @@ from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan._projection import Projection
+from fairspan.groups import groups_in_gap
 from fairspan.moments import GroupMoments
 
 
@@ -85,7 +86,11 @@ def lazy_score(estimator: Any, X: Any, sensitive_features: Any, sample_weight: A
     """
     check_is_fitted(estimator)
     check_lazy(estimator, X, reset=False)
-    moments = GroupMoments.from_arrays(X, sensitive_features, sample_weight=sample_weight)
+    rule = estimator.missing_groups
+    moments = GroupMoments.from_arrays(
+        X, sensitive_features, sample_weight=sample_weight, missing_groups=rule
+    )
     projection = Projection.of(estimator)
     errors = projection.errors(projection.second_moments(moments, "global"))
-    return -float(moments.shares @ errors + np.ptp(errors))
+    compared = errors[groups_in_gap(moments.labels, rule)]
+    return -float(moments.shares @ errors + (np.ptp(compared) if len(compared) else 0.0))

@@ -290,6 +290,7 @@ n_iter_
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.n_splits_ = len(folds)
         self.n_eigensolves_ = sum(fold.n_eigensolves for fold in found)
+        self._forget_winner()
         if self.refit:
             # The winner's attributes are repeated, and its eigen-solves count.
             self._set_winner(self._estimator(self.best_params_).fit_moments(moments))

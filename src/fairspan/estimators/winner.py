@@ -115,6 +115,11 @@ class WinnerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             )
         return self.best_estimator_
 
+    def _forget_winner(self) -> None:
+        """Leave nothing of an earlier fit behind."""
+        for name in ("best_estimator_", *_REPEATED):
+            self.__dict__.pop(name, None)
+
     def _set_winner(self, winner: RobustFairPCA) -> None:
         self.best_estimator_ = winner
         for name in _REPEATED:
