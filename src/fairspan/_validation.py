@@ -142,12 +142,13 @@ def generator_from(random_state: Any) -> np.random.Generator:
 def check_seed(random_state: Any) -> np.random.RandomState:
     """Give the RandomState that a seed of scikit-learn stands for."""
     try:
-        return check_random_state(random_state)
+        state: np.random.RandomState = check_random_state(random_state)
     except (ValueError, TypeError):
         raise ValueError(
             f"random_state={random_state!r} is not a seed; use None, an int from 0 to 2**32 - 1, "
             "or numpy's RandomState or Generator."
         ) from None
+    return state
 
 
 def check_real(X: Any, name: str = "X") -> None:
@@ -165,9 +166,9 @@ def check_real(X: Any, name: str = "X") -> None:
         )
     if kind and kind in "mM":
         raise ValueError(f"{name} holds {dtype}, dates or durations; turn them into numbers first.")
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+    if isinstance(X, np.ma.MaskedArray) and (masked := int(np.sum(X.mask))):
         raise ValueError(
-            f"{name} is a masked array with {np.ma.count_masked(X)} masked values. Nothing is left "
+            f"{name} is a masked array with {masked} masked values. Nothing is left "
             "out in silence: fill them, or leave out their rows."
         )
     frame = as_known(X, name)

@@ -258,7 +258,8 @@ class RobustFairPCA(BaseFairPCA):
         check_integer("max_iter", self.max_iter, 1)
         check_number("max_time", self.max_time, above=0.0)
         check_integer("n_init", self.n_init, 0)
-        if not isinstance(self.verbose, Integral | np.bool_):
+        verbose: Any = self.verbose
+        if not isinstance(verbose, Integral | np.bool_):
             raise TypeError(f"verbose={self.verbose!r} is not an integer; 0 is silent, 1 tells.")
         check_choice("missing_groups", self.missing_groups, MISSING_GROUPS)
         check_group_weights(self.group_weights)

@@ -224,7 +224,7 @@ n_iter_
             The fitted estimator, as if fitted on the rows with these folds.
         """
         candidates, scoring = self._candidates(), self._check_parameters()
-        parts = list(folds) if is_listing(folds) else [folds]
+        parts: list[Any] = list(folds) if is_listing(folds) else [folds]
         if len(parts) < 2 or not all(isinstance(part, GroupMoments) for part in parts):
             raise ValueError(
                 f"folds must hold at least 2 GroupMoments, one for each fold; {len(parts)} given."
