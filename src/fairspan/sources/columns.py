@@ -135,6 +135,8 @@ class Columns:
                 f"Unknown options {unknown}; allowed are {sorted(TableOptions.__annotations__)}."
             )
         groups, weight = names_of("sensitive", sensitive), options.get("weight")
+        if weight is not None and not isinstance(weight, str):
+            raise TypeError(f"weight={weight!r} is not the name of a column.")
         dropped = names_of("drop", options.get("drop"))
         one_hot = categories_of(options.get("one_hot") or ())
         taken = {*groups, *dropped, weight, *index}
@@ -151,10 +153,10 @@ class Columns:
             chosen = names_of("features", features)
         missing = options.get("missing", "raise")
         missing = dict(missing) if isinstance(missing, Mapping) else missing
-        if isinstance(missing, str):
-            check_choice("missing", missing, RULES)
-        else:
+        if isinstance(missing, dict):
             check_fillings(missing)
+        else:
+            check_choice("missing", missing, RULES)
         rows = options.get("batch_rows")
         if rows is not None:
             check_integer("batch_rows", rows, 1)

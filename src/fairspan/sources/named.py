@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from fairspan._validation import is_listing
 from fairspan.sources.values import texts_of
 
 
@@ -13,7 +14,7 @@ def names_of(argument: str, given: Any) -> tuple[str, ...]:
     """Give names of columns as a tuple, each once."""
     if given is None:
         return ()
-    names = (given,) if isinstance(given, str) else tuple(given)
+    names = tuple(given) if is_listing(given) else (given,)
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"{argument} has {name!r}; columns are given by name.")
