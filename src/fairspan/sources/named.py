@@ -48,7 +48,13 @@ def check_fillings(missing: Mapping[str, Any]) -> None:
     import pyarrow as pa
 
     for name, value in missing.items():
-        if not pa.scalar(value, from_pandas=True).is_valid:
+        try:
+            present = pa.scalar(value, from_pandas=True).is_valid
+        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"missing={{{name!r}: {value!r}}} is no value that a column can hold: {error}"
+            ) from None
+        if not present:
             raise ValueError(
                 f"missing={{{name!r}: {value!r}}} puts a missing value in the place of missing "
                 "ones; give a value, or use missing='drop_rows'."
