@@ -204,6 +204,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
     ndarray of shape (n_rows,)
         The weights as float64.
     """
+    check_real(sample_weight, "sample_weight")
     weight = check_array(
         sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
     )
