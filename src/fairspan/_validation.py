@@ -163,12 +163,12 @@ def check_seed(random_state: Any) -> np.random.RandomState:
     """Give the RandomState that a seed of scikit-learn stands for."""
     try:
         state: np.random.RandomState = check_random_state(random_state)
-        return state
     except (ValueError, TypeError):
         raise ValueError(
             f"random_state={random_state!r} is not a seed; use None, an int from 0 to 2**32 - 1, "
             "or numpy's RandomState or Generator."
         ) from None
+    return state
 
 
 def check_real(X: Any, name: str = "X") -> None:
@@ -186,10 +186,10 @@ def check_real(X: Any, name: str = "X") -> None:
         )
     if kind and kind in "mM":
         raise ValueError(f"{name} holds {dtype}, dates or durations; turn them into numbers first.")
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+    if isinstance(X, np.ma.MaskedArray) and (masked := int(np.sum(X.mask))):
         raise ValueError(
-            f"{name} is a masked array with {np.ma.getmaskarray(X).sum()} masked values. Nothing "
-            "is left out in silence: fill them, or leave out their rows."
+            f"{name} is a masked array with {masked} masked values. Nothing is left "
+            "out in silence: fill them, or leave out their rows."
         )
     frame = as_known(X, name)
     if not isinstance(frame, nw.DataFrame):
@@ -224,6 +224,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
     ndarray of shape (n_rows,)
         The weights as float64.
     """
+    check_real(sample_weight, "sample_weight")
     weight = check_array(
         sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
     )

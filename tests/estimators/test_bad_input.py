@@ -307,3 +307,31 @@ def test_the_boundary_solver_refuses_three_groups():
         RobustFairPCA(2, solver="boundary").fit(
             np.vstack([X, X])[:30], sensitive_features=[0, 1, 2] * 10
         )
+
+
+def test_what_a_mask_hides_is_not_taken_for_data():
+    masked = np.ma.masked_array(X, mask=X > 1)
+    with pytest.raises(ValueError, match=r"X is a masked array with \d+ masked values"):
+        RobustFairPCA(2).fit(masked, sensitive_features=GROUPS)
+    with pytest.raises(ValueError, match="masked values"):
+        RobustFairPCA(2).fit(X, sensitive_features=GROUPS).transform(masked)
+    whole = np.ma.masked_array(X, mask=np.zeros(X.shape, bool))
+    assert RobustFairPCA(2).fit(whole, sensitive_features=GROUPS).n_samples_ == 20
+
+
+@pytest.mark.parametrize("dtype", ["datetime64[s]", "timedelta64[s]"])
+def test_dates_are_not_taken_for_numbers(dtype):
+    with pytest.raises(ValueError, match="dates or durations"):
+        RobustFairPCA(2).fit(np.zeros((20, 4), dtype), sensitive_features=GROUPS)
+
+
+def test_three_groups_of_constant_rows_lose_nothing():
+    model = RobustFairPCA(2, radius=0.0)
+    model.fit(np.ones((30, 4)), sensitive_features=["a", "b", "c"] * 10)
+    assert model.objective_ == model.lower_bound_ == 0.0
+    assert model.components_.shape == (2, 4)
+
+
+def test_weights_too_extreme_to_square_are_refused():
+    with pytest.raises(ValueError, match="too extreme to square"):
+        RobustFairPCA(2).fit(X, sensitive_features=GROUPS, sample_weight=np.full(20, 1e200))

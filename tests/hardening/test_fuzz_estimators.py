@@ -61,8 +61,8 @@ def assert_no_random_subspace_is_below(model: RobustFairPCA, tries: int = 5) -> 
         V = reference.random_subspace(rng, moments.n_features, model.n_components_)
         errors = reference.group_errors(moments.second_moments, V)
         value = reference.objective(errors, model.total_weights_, weight, model.group_radii_)
-        rounding = 1e-12 * np.abs(moments.second_moments).max() * (1 + 2 * weight)
-        assert model.lower_bound_ <= value + rounding
+        size = np.abs(moments.second_moments).max() + model.group_radii_.max()
+        assert model.lower_bound_ <= value + 1e-12 * size * (1 + 2 * weight)
 
 
 @pytest.mark.parametrize("method", ALL)
@@ -194,13 +194,16 @@ def test_any_real_table_gives_a_sound_projection(method, X, n_groups, k, standar
 def test_batches_of_any_size_are_added_up_or_refused(X, cuts, method):
     groups = np.arange(len(X)) % 2
     model = make(method, n_components=1)
+    seen = 0
     for part in np.split(np.arange(len(X)), sorted(cut for cut in cuts if cut < len(X))):
-        outcome(model.partial_fit, X[part], sensitive_features=groups[part])
-    assert model.moments_.counts.sum() == len(X)
+        # A batch that is refused leaves the model as it was.
+        if outcome(model.partial_fit, X[part], sensitive_features=groups[part]) is not REFUSED:
+            seen += len(part)
+        assert seen == (model.moments_.counts.sum() if hasattr(model, "moments_") else 0)
     if hasattr(model, "components_"):
         assert_sound(model)
-    else:
-        assert method in (ConvexFairPCA, NullSpaceFairPCA, ExactlyFairPCA)
+    if method in (RobustFairPCA, FairPCA):
+        assert seen == len(X)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -19,7 +19,7 @@ GROWTH = 16 * 1024
 FEW = 150
 """Blocks of memory that the interpreter may keep for itself."""
 
-X, GROUPS = program.table(0, 40, 4)
+X, GROUPS = program.table(0, 30, 3)
 MODEL = RobustFairPCA(2).fit(X, sensitive_features=GROUPS)
 
 

@@ -21,15 +21,13 @@ data = load_breast_cancer()
 X, groups = data.data, data.target_names[data.target]
 """
 FLOWS = {
-    "pandas": """
+    "pandas and polars": """
 import pandas as pd
 frame = pd.DataFrame(X, columns=data.feature_names)
 labels = pd.Series(groups, dtype="category")
 pca = RobustFairPCA(3, standardize=True).set_output(transform="pandas")
 assert pca.fit_transform(frame, sensitive_features=labels).shape == (569, 3)
 fairspan.metrics.by_group(pca, frame, labels)
-""",
-    "polars": """
 import polars as pl
 frame = pl.DataFrame(X, schema=[str(name) for name in data.feature_names])
 pca = RobustFairPCA(3, standardize=True).set_output(transform="polars")
@@ -54,11 +52,22 @@ search = GridSearchCV(
 search.fit(X, sensitive_features=groups)
 fairspan.RobustFairPCACV(2, cv=2, standardize=True).fit(X, sensitive_features=groups)
 """,
-    "every method": """
+    "every method, and files": """
 methods = [fairspan.RobustFairPCA(3), fairspan.FairPCA(3), fairspan.NullSpaceFairPCA(3)]
 methods += [fairspan.ConvexFairPCA(3), fairspan.ExactlyFairPCA(3, max_gap=2.0)]
 fairspan.compare(methods, X, groups, standardize=True)
 print(fairspan.advise(X, groups, n_components=3, n_bootstrap=50, random_state=0))
+pca = RobustFairPCA(3, standardize=True).fit(X, sensitive_features=groups)
+pca.save("model.npz")
+again = fairspan.load_model("model.npz")
+assert (again.transform(X) == pca.transform(X)).all()
+moments = sum(fairspan.GroupMoments.from_arrays(X[i::3], groups[i::3]) for i in range(3))
+moments.save("moments.npz")
+RobustFairPCA(3).fit_moments(fairspan.GroupMoments.load("moments.npz").scaled(moments.variances))
+fairspan.certify(pca.components_, moments.scaled(pca.scale_), fairness_weight=1.0, radius=0.1)
+import pandas as pd
+pd.DataFrame(X, columns=[f"x{j}" for j in range(30)]).assign(g=groups).to_parquet("t.parquet")
+fairspan.sources.moments_from_files("t.parquet", "g")
 """,
     "frontier, plot and report": """
 import matplotlib
@@ -71,19 +80,6 @@ fairspan.plotting.plot_loadings(pca)
 fairspan.report.write_report(
     "report.html", X, sensitive_features=groups, standardize=True, n_components=2,
     max_components=2, n_bootstrap=20)
-""",
-    "files": """
-pca = RobustFairPCA(3, standardize=True).fit(X, sensitive_features=groups)
-pca.save("model.npz")
-again = fairspan.load_model("model.npz")
-assert (again.transform(X) == pca.transform(X)).all()
-moments = sum(fairspan.GroupMoments.from_arrays(X[i::3], groups[i::3]) for i in range(3))
-moments.save("moments.npz")
-RobustFairPCA(3).fit_moments(fairspan.GroupMoments.load("moments.npz").scaled(moments.variances))
-fairspan.certify(pca.components_, moments.scaled(pca.scale_), fairness_weight=1.0, radius=0.1)
-import pandas as pd
-pd.DataFrame(X, columns=[f"x{j}" for j in range(30)]).assign(g=groups).to_parquet("t.parquet")
-fairspan.sources.moments_from_files("t.parquet", "g")
 """,
 }
 

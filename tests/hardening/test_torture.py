@@ -129,7 +129,7 @@ def test_no_subspace_beats_the_bound_and_the_objective_is_the_references(
                 fairness_weight=weight,
                 radius=radius,
                 standardize=standardize,
-                max_time=0.1,
+                max_time=0.05,
                 random_state=0,
             ).fit(X, sensitive_features=groups)
             assert_orthonormal(model.components_)

@@ -130,6 +130,8 @@ class Columns:
         """
         check_options(options, TableOptions)
         groups, weight = names_of("sensitive", sensitive), options.get("weight")
+        if weight is not None and not isinstance(weight, str):
+            raise TypeError(f"weight={weight!r} is not the name of a column.")
         dropped = names_of("drop", options.get("drop"))
         one_hot = categories_of(options.get("one_hot") or ())
         chosen = features_of(features, types, dropped, {*groups, weight, *index})

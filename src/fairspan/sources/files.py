@@ -9,7 +9,7 @@ from functools import reduce
 from importlib.util import find_spec
 from typing import Any, Unpack, cast
 
-from fairspan._validation import check_choice
+from fairspan._validation import check_choice, is_listing
 from fairspan.moments import GroupMoments
 from fairspan.sources.columns import Columns, TableOptions
 from fairspan.sources.parts import FilePart, find_parts
@@ -266,8 +266,7 @@ def _positions(
         return column
 
     def names(columns: Any) -> Any:
-        single = columns is None or isinstance(columns, str | int | np.integer | os.PathLike)
-        return name(columns) if single else [name(column) for column in columns]
+        return [name(column) for column in columns] if is_listing(columns) else name(columns)
 
     changed = cast(TableOptions, dict(options))
     for key in ("drop", "weight"):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from fairspan._validation import check_choice
+from fairspan._validation import check_choice, is_listing
 from fairspan.sources.values import texts_of
 
 _RULES = ("raise", "drop_rows")
@@ -16,7 +16,7 @@ def names_of(argument: str, given: Any) -> tuple[str, ...]:
     """Give names of columns as a tuple, each once."""
     if given is None:
         return ()
-    names = (given,) if isinstance(given, str) else tuple(given)
+    names = tuple(given) if is_listing(given) else (given,)
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"{argument} has {name!r}; columns are given by name.")
@@ -69,7 +69,13 @@ def rule_of(missing: Any) -> str | dict[str, Any]:
     import pyarrow as pa
 
     for name, value in missing.items():
-        if not pa.scalar(value, from_pandas=True).is_valid:
+        try:
+            present = pa.scalar(value, from_pandas=True).is_valid
+        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"missing={{{name!r}: {value!r}}} is no value that a column can hold: {error}"
+            ) from None
+        if not present:
             raise ValueError(
                 f"missing={{{name!r}: {value!r}}} puts a missing value in the place of missing "
                 "ones; give a value, or use missing='drop_rows'."

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from fairspan._validation import is_listing
 from fairspan.sources.readers import SUFFIXES, kind_of
 from fairspan.sources.values import decoded
 
@@ -93,7 +94,10 @@ def find_parts(paths: Any) -> list[FilePart]:
     list of FilePart
         All of the same kind and with the same partition keys, each once.
     """
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    given = list(paths) if is_listing(paths) else [paths]
+    for path in given:
+        if not isinstance(path, str | os.PathLike):
+            raise TypeError(f"paths={paths!r} holds {path!r}; give paths of files or folders.")
     parts = [part for path in given for part in _parts(os.fspath(path))]
     if not parts:
         raise ValueError(f"paths={paths!r} holds no files; known are {', '.join(SUFFIXES)}.")
