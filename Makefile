@@ -94,7 +94,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[plot,report]"
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml src/fairspan/__init__.py | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
 	@touch $@
 

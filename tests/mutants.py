@@ -74,12 +74,27 @@ def survives(mutant: Mutant) -> bool:
     return ended.returncode == 0
 
 
+def check_tests(mutants: list[Mutant]) -> None:
+    """The tests must pass without any fault; else every fault would seem to be caught."""
+    tests = sorted({test for mutant in mutants for test in mutant.tests})
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+    ended = subprocess.run(
+        [*command, *(str(_HERE / test) for test in tests)],
+        cwd=_HERE.parent,
+        env=os.environ | {"PYTHONPATH": str(_SOURCE), "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+    )
+    if ended.returncode != 0:
+        raise SystemExit(f"The tests fail without any fault:\n{ended.stdout.decode()}")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="faults whose text contains this")
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
     mutants = [mutant for mutant in read() if options.only in str(mutant)]
+    check_tests(mutants)
     survivors = 0
     with ThreadPoolExecutor(options.workers) as pool:
         for mutant, alive in zip(mutants, pool.map(survives, mutants), strict=True):

@@ -400,5 +400,5 @@ def test_the_whole_curve_counts_groups_as_it_is_told():
 
 def test_one_group_beside_rows_without_a_label_has_no_trade_off():
     X = np.random.default_rng(0).standard_normal((40, 3))
-    with pytest.raises(ValueError, match="There is 1 group to compare"):
+    with pytest.raises(ValueError, match="at least 2 groups to compare, and there are 1"):
         fairness_frontier(X, 1, sensitive_features=["a", None] * 20, missing_groups="total_only")

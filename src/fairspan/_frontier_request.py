@@ -87,7 +87,7 @@ def moments_to_compare(
     compared = int(groups_in_gap(moments.labels, missing_groups).sum())
     if compared < 2:
         raise ValueError(
-            f"There is {compared} group to compare; a trade-off needs at least 2. Pass "
+            f"A trade-off needs at least 2 groups to compare, and there are {compared}. Pass "
             "sensitive_features=...."
         )
     return moments

@@ -82,7 +82,7 @@ class Projection:
             raise ValueError(
                 f"X has {X.shape[1]} features but the components have {self.components.shape[1]}."
             )
-        if np.abs(X).max() > _LARGEST**0.5:
+        if max(X.max(), -X.min()) > _LARGEST**0.5:
             raise ValueError(f"X holds values above {_LARGEST**0.5:g}, {_TOO_LARGE}")
 
     def centres(self, moments: GroupMoments, centring: str) -> FloatArray:

@@ -166,7 +166,7 @@ def check_seed(random_state: Any) -> np.random.RandomState:
     except (ValueError, TypeError):
         raise ValueError(
             f"random_state={random_state!r} is not a seed; use None, an int from 0 to 2**32 - 1, "
-            "or numpy's RandomState or Generator."
+            "or numpy's RandomState (or, where rows are resampled, Generator)."
         ) from None
     return state
 
@@ -192,13 +192,15 @@ def check_real(X: Any, name: str = "X") -> None:
             "out in silence: fill them, or leave out their rows."
         )
     frame = as_known(X, name)
-    if not isinstance(frame, nw.DataFrame):
+    if not isinstance(frame, nw.DataFrame) or len(frame) == 0:
         return
-    # Columns of Python objects may hold numbers.
+    known = {getattr(dtype, "kind", "O") for dtype in set(getattr(X, "dtypes", "O"))}
+    if known <= set("biuf"):
+        return
     bad = {
         column: str(kind)
         for column, kind in frame.schema.items()
-        if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown))
+        if not _holds_numbers(frame[column], kind)
     }
     if bad:
         shown = ", ".join(f"{column!r} ({kind})" for column, kind in list(bad.items())[:_SHOWN])
@@ -207,6 +209,16 @@ def check_real(X: Any, name: str = "X") -> None:
             f"{name} has columns that are not numbers: {shown}{more}. Leave them out, or turn them "
             "into numbers first, for instance by one-hot encoding."
         )
+
+
+def _holds_numbers(column: nw.Series[Any], kind: Any) -> bool:
+    """Whether a column can be read as numbers; objects may be some, and nothing at all is none."""
+    if kind in (nw.Categorical, nw.Enum):
+        # Only pandas has categories of numbers.
+        categories = getattr(getattr(column.to_native(), "cat", None), "categories", None)
+        return getattr(getattr(categories, "dtype", None), "kind", "O") in "biuf"
+    plain = kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown)
+    return plain or (kind == nw.String and bool(column.is_null().all()))
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
@@ -238,15 +250,13 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
             f"sample_weight has a negative value ({weight.min()}); weights count rows and "
             "must be 0 or more."
         )
-    positive = weight[weight > 0]
-    if positive.size and not 1 / _HEAVIEST <= positive.min() <= positive.max() <= _HEAVIEST:
-        raise ValueError(
-            f"sample_weight has values from {positive.min():g} to {positive.max():g}, too extreme "
-            f"to square; weights that are not 0 must lie between {1 / _HEAVIEST:g} and "
-            f"{_HEAVIEST:g}."
-        )
     if not weight.any():
         raise ValueError("sample_weight is zero for every row; some weight must be positive.")
+    if not 1 / _HEAVIEST <= weight.max() <= _HEAVIEST:
+        raise ValueError(
+            f"sample_weight is {weight.max():g} at most; the largest weight must lie between "
+            f"{1 / _HEAVIEST:g} and {_HEAVIEST:g}, to be squared."
+        )
     return np.asarray(weight, dtype=np.float64)
 
 

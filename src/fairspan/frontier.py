@@ -59,7 +59,8 @@ class Frontier:
     group_errors : ndarray of shape (n_points, n_groups)
         Mean squared reconstruction error of each group.
     total_error : ndarray of shape (n_points,)
-        Mean error of all rows, or of the groups as they were told to count.
+        Mean error of all rows or, with ``group_weights``, of the groups as they were told to count;
+        ``total_error_`` of a fit is always the mean of all rows.
     gap : ndarray of shape (n_points,)
         Largest minus smallest error of the groups that are compared.
     objective : ndarray of shape (n_points,)

@@ -9,11 +9,13 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
+import pytest
 from hypothesis import strategies as st
 from scipy import sparse
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
 
 ROWS, FEATURES = 24, 4
 

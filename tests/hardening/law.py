@@ -14,12 +14,15 @@ import pickle
 import traceback
 import warnings
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sklearn
 from hypothesis import HealthCheck, settings
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
+import fairspan
 from fairspan import HiddenFeatureWarning, NoGroupsWarning, SmallGroupWarning
 
 REFUSALS = (ValueError, TypeError, NotFittedError, ImportError, OSError)
@@ -30,6 +33,8 @@ _NAMES = "X (has|does not have) (valid )?feature names"
 """scikit-learn's own warning of frames that meet arrays."""
 _LEAST = 12
 """A message has at least so many letters."""
+
+_OURS, _SKLEARN = (Path(package.__file__).parent for package in (fairspan, sklearn))
 
 REFUSED = object()
 """What stands for a refusal where a result is looked for."""
@@ -96,8 +101,7 @@ def _check_message(error: BaseException) -> None:
     if isinstance(error, OSError):
         return
     innermost = traceback.extract_tb(error.__traceback__)[-1]
-    checked = f"{os.sep}sklearn{os.sep}" in innermost.filename
-    on_purpose = f"{os.sep}fairspan{os.sep}" in innermost.filename and (
-        innermost.line or ""
-    ).startswith("raise")
+    place = Path(innermost.filename)
+    checked = place.is_relative_to(_SKLEARN)
+    on_purpose = place.is_relative_to(_OURS) and (innermost.line or "").startswith("raise")
     assert checked or on_purpose, f"{error!r} comes from {innermost.filename}:{innermost.lineno}"

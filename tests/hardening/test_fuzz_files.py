@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,11 +13,12 @@ from fairspan.sources import moments_from_files
 from tests.hardening import inputs
 from tests.hardening.law import REFUSED, outcome, searched
 
+pd = inputs.pd
 X, GROUPS = inputs.good()
 MODEL = RobustFairPCA(2).fit(X, sensitive_features=GROUPS)
 
 
-def table() -> pd.DataFrame:
+def table():
     return pd.DataFrame(X, columns=list("wxyz")).assign(group=GROUPS)
 
 

@@ -10,6 +10,7 @@ from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan._projection import Projection
+from fairspan._validation import check_real
 from fairspan.groups import groups_in_gap
 from fairspan.moments import GroupMoments
 
@@ -26,6 +27,7 @@ def check_lazy(estimator: Any, X: Any, *, reset: bool) -> None:
     reset : bool
         Whether to take them.
     """
+    check_real(X)
     empty = np.empty((0, X.shape[1])) if hasattr(X, "chunks") else X._meta
     validate_data(estimator, empty, reset=reset, skip_check_array=True)
 

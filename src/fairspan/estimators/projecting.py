@@ -111,12 +111,13 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if is_sparse(X):
             kept = self._project_sparse(X)
             lost = squared_distances(X, self.mean_, self.scale_) - (kept**2).sum(axis=1)
-            return np.maximum(lost, 0.0)
-        errors = np.empty(len(X))
-        for rows in _blocks(X):
-            centred = self._centred(X[rows])
-            centred -= (centred @ self.components_.T) @ self.components_
-            errors[rows] = np.einsum("ij,ij->i", centred, centred)
+            errors = np.maximum(lost, 0.0)
+        else:
+            errors = np.empty(len(X))
+            for rows in _blocks(X):
+                centred = self._centred(X[rows])
+                centred -= (centred @ self.components_.T) @ self.components_
+                errors[rows] = np.einsum("ij,ij->i", centred, centred)
         if not np.isfinite(errors).all():
             raise ValueError("X holds values too large to square in double precision; rescale it.")
         return errors

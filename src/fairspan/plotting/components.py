@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fairspan import _palette
-from fairspan._validation import check_integer
+from fairspan._validation import check_integer, is_integer, is_listing
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.groups import Groups
 from fairspan.plotting._axes import axes_or_new, tidy
@@ -122,12 +122,14 @@ def plot_projection(
     ('component 1', 'component 2')
     """
     check_is_fitted(model)
-    first, second = components
-    if max(first, second) >= len(model.components_) or min(first, second) < 0:
+    chosen: list[Any] = list(components) if is_listing(components) else []
+    known = range(len(model.components_))
+    if len(chosen) != 2 or not all(is_integer(one) and one in known for one in chosen):
         raise ValueError(
-            f"components={components} must be two of the {len(model.components_)} components of "
-            "the model, counted from 0."
+            f"components={components!r} must be two of the {len(known)} components of the model, "
+            "counted from 0."
         )
+    first, second = chosen
     projected = np.asarray(model.transform(X))
     groups = Groups.of(sensitive_features, len(projected))
     axes = axes_or_new(ax)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fairspan import _palette
 from fairspan._types import Label
+from fairspan.frontier import Frontier
 from fairspan.plotting._axes import axes_or_new, tidy
 from fairspan.solvers.trace import Enclosure, TradeOff
-
-if TYPE_CHECKING:
-    from fairspan.frontier import Frontier
 
 _ERROR_BARS = 12
 """Most points that show their intervals."""
@@ -46,6 +44,10 @@ def plot_frontier(frontier: Frontier, ax: Any = None) -> Any:
     >>> ax.get_xlabel()
     'gap: error of 0 minus error of 1'
     """
+    if not isinstance(frontier, Frontier):
+        raise TypeError(
+            f"frontier is a {type(frontier).__name__}; give what fairness_frontier returns."
+        )
     axes = axes_or_new(ax, (8.5, 5.5))
     trade_off = frontier.trade_off
     if frontier.total_error_interval is not None:

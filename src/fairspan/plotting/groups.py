@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fairspan import _palette, metrics
 from fairspan._types import FloatArray
-from fairspan._validation import check_components, is_listing
+from fairspan._validation import check_components, check_integer, check_replicates, is_listing
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.moments import GroupMoments
 from fairspan.plotting._axes import axes_or_new, tidy
@@ -66,6 +66,8 @@ def plot_group_errors(
     named = models if isinstance(models, dict) else {type(models).__name__: models}
     if not named:
         raise ValueError("models is empty; give a fitted estimator or a dict of them.")
+    if check_integer("n_bootstrap", n_bootstrap, 0):
+        check_replicates(n_bootstrap)
     if isinstance(X, GroupMoments):
         moments, n_bootstrap = X, 0
     else:

@@ -19,6 +19,7 @@ from fairspan._validation import (
     check_number,
     check_replicates,
     check_weights,
+    is_listing,
 )
 from fairspan.estimators.steps import check_scales, check_size, in_fit_units, warn_of_small_groups
 from fairspan.groups import encode_groups
@@ -111,6 +112,10 @@ def build(
     check_integer("random_state", random_state, 0)
     if check_integer("n_bootstrap", n_bootstrap, 0):
         check_replicates(n_bootstrap)
+    if title is not None and not isinstance(title, str):
+        raise TypeError(f"title={title!r} is not a text.")
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress={progress!r} cannot be called.")
     moments, rows = _read(X, sensitive_features, sample_weight)
     if include_rows and rows is None:
         raise ValueError("include_rows=True needs the rows, which moments do not hold; give X.")
@@ -120,6 +125,8 @@ def build(
     data = _prepare(moments, standardize, feature_names, numbers[-1])
     warn_of_small_groups(moments, n_components)
     variance = float(np.einsum("a,aii->", moments.shares, data.small.second_moments))
+    if variance == 0:
+        raise ValueError("All rows of X are the same: nothing varies, and nothing can be lost.")
     settings = Settings.around(moments, weight, size, variance)
     found = _analyses(data, numbers, (weight, size), settings, progress)
     intervals = _intervals(data, rows, found, n_bootstrap, random_state)
@@ -184,7 +191,9 @@ def _prepare(
     scaled, scale = in_fit_units(moments, standardize)
     check_scales(scaled)
     scaled = scaled.with_room(most)
-    names = feature_names if feature_names is not None else moments.feature_names
+    if feature_names is not None and not is_listing(feature_names):
+        raise TypeError(f"feature_names={feature_names!r} is not a sequence of names.")
+    names = moments.feature_names if feature_names is None else list(feature_names)
     if names is None:
         names = [f"feature {j + 1}" for j in range(moments.n_features)]
     if len(names) != moments.n_features:

@@ -164,7 +164,8 @@ def _least_on(paths: FloatArray, settings: Settings, *, proved: bool) -> FloatAr
     start, end = values[..., :-1], values[..., 1:]
     least = _bound(start, end) if proved else np.minimum(start.max(axis=0), end.max(axis=0))
     ridge = values[0] - values[1]
-    which, path, part = np.nonzero(ridge[..., :-1] * ridge[..., 1:] < 0)
+    side = np.sign(ridge)
+    which, path, part = np.nonzero(side[..., :-1] * side[..., 1:] < 0)
     first, last = paths[path, part], paths[path, part + 1]
     cut = _crossing(first, last, ridge[which, path, part] < 0, settings, which)
     there = settings.both_pieces(cut, which)

@@ -109,7 +109,9 @@ def make_splits(cv: Any, codes: npt.NDArray[Any], random_state: Any) -> list[Spl
 
 def _as_rows(split: Any, n_rows: int) -> Split:
     try:
-        train, validation = (np.arange(n_rows)[part].reshape(-1) for part in split)
+        train, validation = (np.arange(n_rows)[part] for part in split)
+        if train.ndim != 1 or validation.ndim != 1:
+            raise ValueError
     except (TypeError, ValueError, IndexError):
         raise ValueError(
             f"cv gives {split!r} as a split; a split is a pair of arrays with the numbers of the "

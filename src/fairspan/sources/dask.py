@@ -13,7 +13,13 @@ from sklearn.utils import check_array
 
 from fairspan._sparse import SPARSE_FORMATS
 from fairspan._types import FLOATS
-from fairspan._validation import check_memory, check_weights, feature_names_of, is_dask
+from fairspan._validation import (
+    check_memory,
+    check_real,
+    check_weights,
+    feature_names_of,
+    is_dask,
+)
 from fairspan.groups import Groups
 from fairspan.moments import GroupMoments
 from fairspan.sources.columns import Columns, TableOptions
@@ -169,6 +175,7 @@ def _block_moments(block: Sequence[Any], missing_groups: str) -> Partial:
     if len(X) == 0:
         return Partial()
     names = feature_names_of(X)
+    check_real(X)
     X = check_array(X, dtype=FLOATS, ensure_all_finite=False, accept_sparse=SPARSE_FORMATS)
     groups = Groups.of(labels, X.shape[0], missing_groups)
     checked = None if weight is None else np.asarray(weight, dtype=np.float64)
