@@ -65,7 +65,8 @@ def test_public_names_are_documented_completely(name):
         # A value that is made by functions describes its fields as attributes.
         errors.pop("PR01", None)
         fields = [field.name for field in dataclasses.fields(public)]
-        assert [field for field in fields if f"\n    {field} : " not in public.__doc__] == []
+        described = inspect.getdoc(public) or ""
+        assert [field for field in fields if f"\n{field} : " not in described] == []
     assert errors == {}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairspan._types import FloatArray, IntArray
-from fairspan._validation import check_integer, check_number
+from fairspan._validation import check_integer, check_number, is_integer
 from fairspan.datasets.dataset import Dataset
 
 FIGURE1_COVARIANCES = np.array([[[4.0, 0.0], [0.0, 0.2]], [[0.2, 0.4], [0.4, 3.0]]])
@@ -195,10 +195,10 @@ def _rows(size: int, variances: FloatArray, rng: np.random.Generator) -> FloatAr
 
 
 def _generator(random_state: Any) -> np.random.Generator:
-    try:
+    known = random_state is None or isinstance(random_state, np.random.Generator)
+    if known or (is_integer(random_state) and random_state >= 0):
         return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"random_state={random_state!r} is not a seed; use None, an int from 0 on or numpy's "
-            "Generator."
-        ) from None
+    raise ValueError(
+        f"random_state={random_state!r} is not a seed; use None, an int from 0 on or numpy's "
+        "Generator."
+    )
