@@ -1,4 +1,4 @@
-"""The linear pieces of the relaxation lie below the true ones on a box, and touch at its corners."""
+"""Linear pieces of the relaxation lie below the true ones on a box and touch at its corners."""
 
 from __future__ import annotations
 
