@@ -22,7 +22,7 @@ from fairspan.groups import MISSING_GROUPS
 from fairspan.moments import GroupMoments
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.front import SolverOptions, solve
-from fairspan.solvers.result import SolverResult, safe_bound
+from fairspan.solvers.result import SolverResult, is_closed, safe_bound
 
 
 def certify(
@@ -98,7 +98,8 @@ def certify(
         lower_bound=safe_bound(best.lower_bound, value, problem.scale),
         history=np.empty((0, 2)),
     )
-    return replace(judged, status="optimal" if judged.optimality_gap <= tol else "feasible")
+    proved = is_closed(problem, value, judged.lower_bound, tol, objective.fairness_weight)
+    return replace(judged, status="optimal" if proved else "feasible")
 
 
 def _orthonormal(components: Any, n_features: int) -> FloatArray:

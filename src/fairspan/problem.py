@@ -71,6 +71,11 @@ class SubspaceProblem:
         pair = len(second_moments) == 2 and self.is_large
         self._reduced = ReducedBasis(second_moments, n_components) if pair else None
 
+    def resolution(self, fairness_weight: float) -> float:
+        """Give how far value and bound may be apart by rounding alone, at radius 0."""
+        gap = 2 * fairness_weight * float(self.rounding.max())
+        return 4 * (float(self.shares @ self.rounding) + gap)
+
     @property
     def n_groups(self) -> int:
         """Number of groups."""

@@ -79,6 +79,7 @@ def test_an_archive_packs_to_the_known_bytes_whatever_the_order_of_its_files(tmp
 
 
 def test_absent_faces_are_built_from_the_archive_a_server_gives(server, tmp_path):
+    pytest.importorskip("pooch")
     arrays, files = small_source()
     archive = tar_of(files)
     server.put("faces.tar.gz", Answer(archive[: len(archive) // 2]), Answer(archive))
@@ -97,6 +98,7 @@ def test_absent_faces_are_built_from_the_archive_a_server_gives(server, tmp_path
 
 
 def test_a_mirror_gives_the_packed_file(server, tmp_path):
+    pytest.importorskip("pooch")
     arrays, _ = small_source()
     packed = io.BytesIO()
     np.savez(packed, **arrays)

@@ -33,6 +33,7 @@ def table(path):
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """Ten splits of three small data sets, methods in an order of our own."""
+    pytest.importorskip("clarabel")
     if data_directory() is None:
         pytest.skip("needs the paper's data: set FAIRSPAN_DATA to the folder of its files")
     folder = tmp_path_factory.mktemp("results")

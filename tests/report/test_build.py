@@ -103,6 +103,7 @@ def test_json_and_the_model_card_say_the_same(two_groups, many_groups):
 
 
 def test_a_page_is_smaller_than_three_megabytes(two_groups, many_groups):
+    pytest.importorskip("bokeh")
     for made in (two_groups, many_groups):
         assert len(made.to_html().encode()) < 3e6
 
@@ -114,6 +115,7 @@ def test_embedded_json_cannot_end_its_element():
 
 
 def test_a_failed_write_leaves_the_old_file(two_groups, tmp_path, monkeypatch):
+    pytest.importorskip("bokeh")
     path = tmp_path / "page.html"
     path.write_text("old")
     monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
@@ -124,6 +126,7 @@ def test_a_failed_write_leaves_the_old_file(two_groups, tmp_path, monkeypatch):
 
 
 def test_the_shortcut_writes_what_it_returns(cancer, tmp_path):
+    pytest.importorskip("bokeh")
     X, groups, _ = cancer
     options = QUICK | {"n_components": 1, "max_components": 1}
     made = report.write_report(tmp_path / "a.html", X, sensitive_features=groups, **options)

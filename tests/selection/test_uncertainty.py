@@ -68,6 +68,7 @@ def test_intervals_cover_nineteen_times_in_twenty():
 
 
 def test_radii_of_a_trade_off_may_be_given_by_group():
+    pytest.importorskip("matplotlib")
     rng = np.random.default_rng(0)
     groups = rng.choice(["a", "b"], 200)
     X = rng.standard_normal((200, 4)) * np.where(groups == "a", 1, 2)[:, None]

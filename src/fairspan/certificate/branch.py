@@ -57,7 +57,8 @@ class Prover:
     @property
     def enough(self) -> float:
         """The bound that closes the gap, with room for rounding."""
-        return self.value - 0.5 * self.tol * abs(self.value)
+        rounding = 0.5 * self.problem.resolution(self.objective.fairness_weight)
+        return self.value - max(0.5 * self.tol * abs(self.value), rounding)
 
     def quick(self) -> float:
         """The closed form on a box that costs nothing, then on the root box."""

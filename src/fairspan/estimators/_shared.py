@@ -55,7 +55,8 @@ def warn_unless_optimal(result: SolverResult, tol: float) -> None:
         warnings.warn(
             f"Solver {result.solver!r} ended with status {result.status!r}: the objective "
             f"{result.objective:.6g} is proved optimal to a relative gap of "
-            f"{result.optimality_gap:.2g}, not to tol={tol}.",
+            f"{result.optimality_gap:.2g}, not to tol={tol}. More time may help or, where features "
+            "differ much in size, standardize=True.",
             ConvergenceWarning,
             stacklevel=_CALLER,
         )

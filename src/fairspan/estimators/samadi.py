@@ -15,7 +15,7 @@ from fairspan.problem import SubspaceProblem
 from fairspan.solvers.game import Relaxed, solve_many_groups, unmixed
 from fairspan.solvers.minimax import LossGame, solve_two_groups
 from fairspan.solvers.multiplicative_weights import solve_multiplicative_weights
-from fairspan.solvers.result import SolverResult, relative_gap
+from fairspan.solvers.result import SMALLEST_LOSS, SolverResult, relative_gap
 
 SOLVERS = ("exact", "multiplicative_weights")
 ITERATES = ("best", "average", "last")
@@ -126,7 +126,7 @@ moments_, result_
         relaxed, subspace = self._play(game)
         losses = game.problem.errors(subspace) - game.offsets
         value = float(losses.max())
-        gap = relative_gap(value, game.bound, game.problem.scale)
+        gap = relative_gap(value, game.bound, game.problem.scale, SMALLEST_LOSS)
         result = SolverResult(
             components=subspace.T,
             group_errors=problem.errors(subspace),

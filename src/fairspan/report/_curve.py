@@ -25,7 +25,7 @@ from fairspan.report._settings import Settings
 from fairspan.solvers.lines import Boundary, Line, chord_angle
 from fairspan.solvers.penalty import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
 from fairspan.solvers.polygon import Point, clip, corner
-from fairspan.solvers.result import SMALLEST_SCALE
+from fairspan.solvers.result import SMALLEST_LOSS
 from fairspan.solvers.trace import refine
 
 TOLERANCE = 1e-5
@@ -144,7 +144,7 @@ def _gaps(
     longest = max(map(len, paths))
     padded = np.array([path + path[-1:] * (longest - len(path)) for path in paths])
     outer = _least_on(padded, settings, proved=True)
-    unit = np.maximum(inner, SMALLEST_SCALE * scale)[:, None]
+    unit = np.maximum(inner, SMALLEST_LOSS * scale)[:, None]
     gap = (inner[:, None] - outer) / unit
     return gap.max(axis=0), (gap >= -TOLERANCE).any(axis=0)
 

@@ -29,7 +29,7 @@ from fairspan.solvers.geodesic import Geodesic
 from fairspan.solvers.lines import Boundary, Line, chord_angle
 from fairspan.solvers.pieces import Lowest, TwoPieces
 from fairspan.solvers.polygon import Point, clip, corner, normal_angle
-from fairspan.solvers.result import SolverResult, relative_gap
+from fairspan.solvers.result import SolverResult, is_closed, relative_gap
 from fairspan.solvers.roots import root_between
 
 _SLIDE_BELOW = 1e-2
@@ -94,13 +94,12 @@ def solve_boundary(
         if not walk.split(arc):
             break
     walk.refine(tol)
-    gap = walk.gap()
     return SolverResult(
         components=walk.best_subspace.T,
         group_errors=problem.errors(walk.best_subspace),
         objective=walk.best,
         lower_bound=walk.bound(),
-        status="optimal" if gap <= tol else status,
+        status="optimal" if walk.is_closed(tol) else status,
         scale=problem.scale,
         solver="boundary",
         n_eigensolves=problem.n_eigensolves - solves_before,
@@ -135,6 +134,10 @@ class _Walk:
         """What is proved so far."""
         known = [face.bound for face in self.faces.values() if face is not None]
         return min([self.best, *known, *(arc[0] for arc in self.arcs[:1])])
+
+    def is_closed(self, tol: float) -> bool:
+        weight = self.objective.fairness_weight
+        return is_closed(self.boundary.problem, self.best, self.bound(), tol, weight)
 
     def gap(self) -> float:
         return relative_gap(self.best, self.bound(), self.boundary.problem.scale)

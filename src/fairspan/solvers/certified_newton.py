@@ -19,7 +19,7 @@ from fairspan.solvers.boundary import solve_boundary
 from fairspan.solvers.bounds import plain_bound
 from fairspan.solvers.newton import Stationary, descend
 from fairspan.solvers.reduced_newton import descend_reduced
-from fairspan.solvers.result import SolverResult, relative_gap, safe_bound
+from fairspan.solvers.result import SolverResult, is_closed, safe_bound
 from fairspan.solvers.subgradient import random_subspaces
 
 _FEW_STARTS = 4
@@ -79,16 +79,17 @@ def solve_newton(
     elif bound < prover.enough:
         found, more = _look_further(found, prover, find, rng or np.random.default_rng(0))
         bound = max(bound, more)
-    if relative_gap(found.value, bound, problem.scale) > tol:
+    weight = objective.fairness_weight
+    if not is_closed(problem, found.value, bound, tol, weight):
         bound = max(bound, plain_bound(problem, objective))
     bound = safe_bound(bound, found.value, problem.scale)
-    gap = relative_gap(found.value, bound, problem.scale)
+    proved = is_closed(problem, found.value, bound, tol, weight)
     return SolverResult(
         components=found.subspace.T,
         group_errors=found.errors,
         objective=found.value,
         lower_bound=bound,
-        status="optimal" if gap <= tol else "feasible",
+        status="optimal" if proved else "feasible",
         scale=problem.scale,
         solver="newton",
         n_eigensolves=problem.n_eigensolves - solves_before,

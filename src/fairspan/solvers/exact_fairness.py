@@ -39,7 +39,7 @@ from fairspan.solvers.penalty import (
     penalty_weight,
 )
 from fairspan.solvers.polygon import Point, corner, normal_angle
-from fairspan.solvers.result import SolverResult, relative_gap
+from fairspan.solvers.result import SolverResult, is_closed, relative_gap
 from fairspan.solvers.roots import root_between
 from fairspan.spectrum import top_space
 
@@ -101,13 +101,13 @@ def solve_exactly_fair(
     solves_before = problem.n_eigensolves
     search = _Search(boundary or Boundary(problem), max_gap)
     threshold = search.run(_FURTHER * tol)
-    gap = relative_gap(search.total, search.bound, problem.scale)
+    proved = is_closed(problem, search.total, search.bound, tol)
     result = SolverResult(
         components=search.subspace.T,
         group_errors=problem.errors(search.subspace),
         objective=search.total,
         lower_bound=min(search.bound, search.total),
-        status="optimal" if gap <= tol else "feasible",
+        status="optimal" if proved else "feasible",
         scale=problem.scale,
         solver="exact_fairness",
         n_eigensolves=problem.n_eigensolves - solves_before,

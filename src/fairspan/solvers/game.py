@@ -22,7 +22,7 @@ from scipy.optimize import linprog
 
 from fairspan._types import FloatArray
 from fairspan.solvers.minimax import LossGame, Reply
-from fairspan.solvers.result import relative_gap
+from fairspan.solvers.result import SMALLEST_LOSS, relative_gap
 from fairspan.solvers.simplex import simplex_quadratic
 from fairspan.solvers.tangent import expand
 
@@ -69,7 +69,7 @@ def solve_many_groups(game: LossGame, *, tol: float, max_iter: int) -> Relaxed:
             return unmixed(game)
         weights, mixture, value = _matrix_game(np.array([reply.losses for reply in pool]))
         relaxed = _mix(pool, mixture)
-        if relative_gap(value, game.bound, game.problem.scale) <= _SHARP * tol:
+        if relative_gap(value, game.bound, game.problem.scale, SMALLEST_LOSS) <= _SHARP * tol:
             break
         pool.append(game.reply(weights))
     _round(game, relaxed.matrix, weights, tol)

@@ -21,7 +21,7 @@ import numpy as np
 from fairspan._types import FloatArray
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.geodesic import Geodesic
-from fairspan.solvers.result import relative_gap
+from fairspan.solvers.result import SMALLEST_LOSS, relative_gap
 from fairspan.solvers.roots import root_between
 
 _SLIDE_BELOW = 1e-5
@@ -83,7 +83,7 @@ class LossGame:
     @property
     def gap(self) -> float:
         """Relative distance between the value and the bound."""
-        return relative_gap(self.value, self.bound, self.scale)
+        return relative_gap(self.value, self.bound, self.scale, SMALLEST_LOSS)
 
     def reply(self, weights: FloatArray) -> Reply:
         """Find the best subspace against weights: one eigen-solve."""
@@ -142,7 +142,7 @@ def solve_two_groups(game: LossGame, *, tol: float, max_iter: int) -> None:
         if game.gap <= 0.5 * tol:
             return
         crossing, ceiling = _crossing(low, high)
-        left = relative_gap(ceiling, game.bound, game.scale)
+        left = relative_gap(ceiling, game.bound, game.scale, SMALLEST_LOSS)
         if left <= _SLIDE_BELOW:
             game.slide(low.reply, high.reply)
             if game.gap <= 0.5 * tol:

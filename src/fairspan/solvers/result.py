@@ -7,9 +7,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairspan._types import FloatArray
+from fairspan.problem import SubspaceProblem
 
-SMALLEST_SCALE = 1e-4
-"""Gaps of objectives below this share of the total variance are measured against that share."""
+_ROUNDING = 1e-13
+"""Objectives below this share of the total variance are rounding; gaps are measured against it."""
+_TOLD = 1e-5
+"""Gaps beyond this share are told of even where rounding explains them."""
+SMALLEST_LOSS = 1e-4
+"""Differences of errors may vanish: gaps of those below this share of the total variance are
+measured against that share."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,7 @@ class SolverResult:
     lower_bound : float
         Proved: no subspace has a smaller objective.
     status : str
-        "optimal" (the gap is within the tolerance), "feasible" (it is not) or
+        "optimal" (the gap is within the tolerance, or what is left is rounding), "feasible" or
         "iteration_limit" (the solver was stopped).
     scale : float
         Total variance of the data, the groups counted as in the objective.
@@ -51,7 +57,7 @@ class SolverResult:
 
     @property
     def optimality_gap(self) -> float:
-        """Distance between value and bound, relative to the objective unless it is tiny."""
+        """Distance between value and bound, as a share of the objective."""
         return relative_gap(self.objective, self.lower_bound, self.scale)
 
 
@@ -73,7 +79,7 @@ def safe_bound(bound: float, objective: float, scale: float) -> float:
         The bound, at most the objective.
     """
     # Errors within rounding of 0 count as 0; with a radius, that shows by its square root.
-    if bound > objective + 1e-3 * max(abs(objective), SMALLEST_SCALE * scale):
+    if bound > objective + 1e-3 * max(abs(objective), SMALLEST_LOSS * scale):
         raise RuntimeError(
             f"A lower bound ({bound!r}) exceeds a value that is attained ({objective!r}). This is "
             "a defect of fairspan: please report it, with the data's moments if you can share them."
@@ -81,8 +87,36 @@ def safe_bound(bound: float, objective: float, scale: float) -> float:
     return min(bound, objective)
 
 
-def relative_gap(objective: float, lower_bound: float, scale: float) -> float:
-    """Measure the gap relative to the objective, or to a ten-thousandth of the total variance.
+def is_closed(
+    problem: SubspaceProblem, value: float, bound: float, tol: float, fairness_weight: float = 0.0
+) -> bool:
+    """Say whether value and bound meet: to the tolerance, or as far as rounding can tell.
+
+    Parameters
+    ----------
+    problem : SubspaceProblem
+        Gives the scale and its rounding.
+    value, bound : float
+        A value that is attained, and a bound that is proved.
+    tol : float
+        The share of the value that they may be apart.
+    fairness_weight : float
+        How much differences of errors count in them.
+
+    Returns
+    -------
+    bool
+        Whether nothing is left to prove.
+    """
+    gap, rounding = relative_gap(value, bound, problem.scale), problem.resolution(fairness_weight)
+    by_rounding = value - bound <= rounding and gap <= _TOLD
+    return gap <= tol or by_rounding or value <= rounding
+
+
+def relative_gap(
+    objective: float, lower_bound: float, scale: float, smallest: float = _ROUNDING
+) -> float:
+    """Measure the gap as a share of the objective.
 
     Parameters
     ----------
@@ -92,11 +126,15 @@ def relative_gap(objective: float, lower_bound: float, scale: float) -> float:
         A proved bound.
     scale : float
         Total variance, for objectives that are zero up to rounding.
+    smallest : float
+        The share of it against which gaps of still smaller objectives are measured.
 
     Returns
     -------
     float
         The relative gap, 0 or more.
     """
-    unit = max(abs(objective), SMALLEST_SCALE * scale)
-    return max(objective - lower_bound, 0.0) / unit if unit > 0 else 0.0
+    unit = max(abs(objective), smallest * scale)
+    # Errors are never negative, so with a scale 0 is a bound for everything.
+    known = max(lower_bound, 0.0) if scale > 0 and objective >= 0 else lower_bound
+    return max(objective - known, 0.0) / unit if unit > 0 else 0.0

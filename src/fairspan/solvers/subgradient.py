@@ -22,7 +22,7 @@ from fairspan._types import FloatArray
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.bounds import plain_bound
-from fairspan.solvers.result import SolverResult, relative_gap, safe_bound
+from fairspan.solvers.result import SolverResult, is_closed, safe_bound
 
 Retraction = Literal["qr", "polar"]
 
@@ -87,13 +87,13 @@ def solve_subgradient(
         if iteration == max_iter:
             break
         V = retract(V, -step * _subgradients(objective, V, image, errors))
-    gap = relative_gap(best, bound, problem.scale)
+    proved = is_closed(problem, best, bound, tol, objective.fairness_weight)
     return SolverResult(
         components=best_V.T,
         group_errors=problem.errors(best_V),
         objective=best,
         lower_bound=safe_bound(bound, best, problem.scale),
-        status="optimal" if gap <= tol else "iteration_limit",
+        status="optimal" if proved else "iteration_limit",
         scale=problem.scale,
         solver="subgradient",
         n_eigensolves=problem.n_eigensolves - solves_before,
