@@ -404,3 +404,11 @@ def test_one_group_beside_rows_without_a_label_has_no_trade_off():
     X = np.random.default_rng(0).standard_normal((40, 3))
     with pytest.raises(ValueError, match="at least 2 groups to compare, and there are 1"):
         fairness_frontier(X, 1, sensitive_features=["a", None] * 20, missing_groups="total_only")
+
+
+def test_a_frontier_introduces_itself_in_a_line():
+    data = load_breast_cancer()
+    found = fairness_frontier(data.data, 3, sensitive_features=data.target, standardize=True)
+    text = repr(found)
+    assert "\n" not in text
+    assert "n_components=3, groups 0, 1, gap 1.614 to" in text

@@ -42,7 +42,7 @@ _PROVED = 1e-8
 """Relative gap beyond which points are warned of."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Frontier:
     """Optimal subspaces by fairness weight, and the region that subspaces attain.
 
@@ -96,6 +96,15 @@ class Frontier:
     group_error_interval: FloatArray | None
     n_eigensolves: int
     trade_off: TradeOff | None = field(repr=False)
+
+    def __repr__(self) -> str:
+        groups = ", ".join(map(repr, self.group_labels[:4]))
+        more = ", ..." if len(self.group_labels) > 4 else ""
+        return (
+            f"Frontier({len(self.gap)} points, n_components={self.n_components}, groups {groups}"
+            f"{more}, gap {self.gap.max():.4g} to {self.gap.min():.4g}, total error "
+            f"{self.total_error.min():.4g} to {self.total_error.max():.4g})"
+        )
 
     @property
     def curve(self) -> Enclosure | None:

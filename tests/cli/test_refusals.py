@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -247,3 +248,21 @@ def test_a_write_that_fails_leaves_the_old_file_whole(line, output, folder, monk
     assert code == 1
     assert (folder / output).read_text() == "old"
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_advice_can_be_typed_as_it_is_printed(fairspan, folder):
+    columns = [f"x{j}" for j in range(14)]
+    rows = [",".join([*columns, "home town", "group"])]
+    rows += [",".join([*map(str, range(14)), "a b", group]) for group in "abab"]
+    Path("wide.csv").write_text("\n".join(rows) + "\n")
+    answer = fairspan("fit wide.csv")
+    assert "and 4 more, the last 'group'" in answer.err.replace("\n", " ")
+    answer = fairspan("fit wide.csv -s group")
+    assert "--drop 'home town'" in answer.err.replace("\n", " ")
+
+
+def test_one_site_is_not_counted_twice(fairspan, folder):
+    assert fairspan("moments north.csv -s sex -o north.npz").code == 0
+    answer = fairspan("merge north.npz ./north.npz -o all.npz")
+    assert answer.code == 2
+    assert "is given more than once" in answer.err.replace("\n", " ")

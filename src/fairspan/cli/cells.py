@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,11 +86,16 @@ class NotNumbers:
         others = [name for name in names if name not in commas]
         if others:
             few = [name for name in others if len(self.texts[name]) <= _CATEGORIES]
-            text += f" Leave out text with --drop {_some(others, ' ')}"
+            text += f" Leave out text with --drop {_typed(others)}"
             if few:
-                text += f", turn it into columns of zeros and ones with --one-hot {_some(few, ' ')}"
+                text += f", turn it into columns of zeros and ones with --one-hot {_typed(few)}"
             text += ", or name the columns to use with --features."
         return text
+
+
+def _typed(names: Sequence[Name]) -> str:
+    """Names as they are typed in a shell."""
+    return _some([shlex.quote(str(name)) for name in names], " ")
 
 
 def _some(words: Sequence[Name], separator: str = ", ") -> str:

@@ -220,6 +220,8 @@ def _prepare(options: argparse.Namespace) -> Preparation:
     source = open_data(options)
     if not options.sensitive:
         names = ", ".join(map(repr, source.names[:12]))
+        if len(source.names) > 12:
+            names += f", ... and {len(source.names) - 12} more, the last {source.names[-1]!r}"
         raise UsageError(
             "--sensitive is missing: name the column that tells groups apart. "
             f"The columns of {options.data!r} are {names}."

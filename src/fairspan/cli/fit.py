@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,8 @@ def _text(
     else:
         lines += [f"Model: {options.output}"]
         if data is not None:
-            lines += [f"Next:  fairspan transform {options.output} {options.data} -o projected.csv"]
+            files = shlex.join([options.output, options.data])
+            lines += [f"Next:  fairspan transform {files} -o projected.csv"]
     return "\n".join(lines)
 
 

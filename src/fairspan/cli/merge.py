@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from pathlib import Path
 
 from fairspan import _moments_file
-from fairspan.cli import OK, console, summary
+from fairspan.cli import OK, UsageError, console, summary
 from fairspan.cli.data import add_json_argument
 from fairspan.cli.moments import groups_table, moments_document
 from fairspan.cli.paths import check_output
@@ -31,6 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Add the moments."""
     check_output(options.output, options.files, (".npz",))
+    places = [Path(file).resolve() for file in options.files]
+    twice = next((str(place) for place in places if places.count(place) > 1), None)
+    if twice:
+        raise UsageError(f"{twice!r} is given more than once; its rows would count again.")
     total, columns = _moments_file.load(options.files[0])
     for path in options.files[1:]:
         more, others = _moments_file.load(path)
@@ -42,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     _moments_file.save(options.output, total, columns)
     lines = [summary.data_line(f"{len(options.files)} files", total), "", groups_table(total), ""]
     lines += [f"Moments: {options.output}"]
-    lines += [f"Next:  fairspan fit {options.output} -k 3 -o model.npz"]
+    lines += [f"Next:  fairspan fit {shlex.quote(options.output)} -k 3 -o model.npz"]
     document = moments_document(total) | {"files": options.files, "output": options.output}
     console.answer(options.json, "\n".join(lines), document)
     return OK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     lines = [summary.data_line(Path(options.data).name, moments, data.columns.by)]
     lines += [f"  {note}" for note in data.notes]
     lines += ["", groups_table(moments), "", f"Moments, without any row: {options.output}"]
-    lines += [f"Next:  fairspan merge {options.output} ... -o all.npz"]
+    lines += [f"Next:  fairspan merge {shlex.quote(options.output)} ... -o all.npz"]
     document = moments_document(moments) | {"notes": list(data.notes), "output": options.output}
     console.answer(options.json, "\n".join(lines), document)
     return OK

@@ -10,7 +10,7 @@ TEMPLATES = {
     "unequal": "With {components}, PCA reconstructs {worst} {before} worse than {best}.",
     "perfect": "With {components}, PCA reconstructs {best} without error, but not {worst}.",
     "equal": "With {components}, PCA reconstructs all groups equally well.",
-    "closes": "RobustFairPCA closes the gap to {after} for {cost} more total error.",
+    "closes": "RobustFairPCA narrows the gap to {after} for {cost} more total error.",
     "widens": "RobustFairPCA changes the gap to {after} for {cost} more total error.",
     "same": "RobustFairPCA finds the same: nothing better is possible at this setting.",
     "proof": (
