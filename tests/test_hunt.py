@@ -11,6 +11,7 @@ FOUND = [
     ("columns apart, two groups", 100567, "newton"),
     ("low rank, more groups", 100683, "newton"),
     ("one rank, more groups", 1, "auto"),
+    ("scales apart, two groups", 9002318, "auto"),
 ]
 
 

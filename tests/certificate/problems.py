@@ -78,10 +78,12 @@ def random_mixture(rng, objective) -> Mixture:
     return Mixture.of_pairs(objective, pairs, rng.dirichlet(np.full(len(pairs), 0.3)))
 
 
-def rounding(problem: SubspaceProblem, objective: RobustFairObjective, V: np.ndarray) -> float:
+def rounding(
+    problem: SubspaceProblem, objective: RobustFairObjective, V: np.ndarray, least: float = 0.0
+) -> float:
     """How well the value of a subspace is known: rounding of an error shows by its root."""
     m = reference.group_errors(problem.moments, V)
-    unit = 16 * problem.d * 2**-53 * problem.traces
+    unit = np.maximum(16 * problem.d * 2**-53 * problem.traces, least)
     roots = np.sqrt(m + unit) - np.sqrt(np.maximum(m - unit, 0.0))
     change = unit + 2 * np.sqrt(objective.radii) * roots
     return float((1 + 2 * objective.fairness_weight) * change.sum())
