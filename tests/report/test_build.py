@@ -186,7 +186,7 @@ def test_a_group_too_small_to_resample_is_named():
 @pytest.mark.parametrize(
     ("before", "after", "words"),
     [
-        ([1.0, 1.2], [1.1, 1.11], ["b 20 % worse than a", "closes the gap to 0.9 %"]),
+        ([1.0, 1.2], [1.1, 1.11], ["b 20 % worse than a", "narrows the gap to 0.9 %"]),
         ([1.0, 1.0], [1.0, 1.0], ["all groups equally well", "finds the same"]),
         ([0.0, 1.0], [0.5, 0.9], ["reconstructs a without error, but not b", "80 %"]),
         ([1.0, 1.1], [1.0, 1.3], ["changes the gap to 30 %"]),
