@@ -56,36 +56,36 @@ def survives(mutant: Mutant) -> bool:
         shutil.copytree(_SOURCE, source, ignore=shutil.ignore_patterns("__pycache__"))
         file = source / "fairspan" / mutant.file
         file.write_text(file.read_text().replace(mutant.right, mutant.wrong))
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-        tests = [str(_HERE / test) for test in mutant.tests]
-        settings = {"PYTHONPATH": str(source), "OPENBLAS_NUM_THREADS": "1"}
         try:
-            ended = subprocess.run(
-                [*command, *tests],
-                cwd=_HERE.parent,
-                env=os.environ | settings,
-                capture_output=True,
-                timeout=_LIMIT,
-            )
+            ended = run(source, mutant.tests, _LIMIT)
         except subprocess.TimeoutExpired:
             return False
     if ended.returncode not in (0, 1):
-        raise SystemExit(f"{mutant}: pytest ended with {ended.returncode}\n{ended.stdout.decode()}")
+        raise SystemExit(f"{mutant}: pytest ended with {ended.returncode}\n{ended.stdout}")
     return ended.returncode == 0
 
 
 def check_tests(mutants: list[Mutant]) -> None:
     """The tests must pass without any fault; else every fault would seem to be caught."""
-    tests = sorted({test for mutant in mutants for test in mutant.tests})
+    ended = run(_SOURCE, sorted({test for mutant in mutants for test in mutant.tests}))
+    if ended.returncode != 0:
+        raise SystemExit(f"The tests fail without any fault:\n{ended.stdout}")
+
+
+def run(
+    source: Path, tests: list[str], timeout: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run tests against the code in a folder, up to the first that fails."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-    ended = subprocess.run(
+    settings = {"PYTHONPATH": str(source), "OPENBLAS_NUM_THREADS": "1"}
+    return subprocess.run(
         [*command, *(str(_HERE / test) for test in tests)],
         cwd=_HERE.parent,
-        env=os.environ | {"PYTHONPATH": str(_SOURCE), "OPENBLAS_NUM_THREADS": "1"},
+        env=os.environ | settings,
         capture_output=True,
+        text=True,
+        timeout=timeout,
     )
-    if ended.returncode != 0:
-        raise SystemExit(f"The tests fail without any fault:\n{ended.stdout.decode()}")
 
 
 def main() -> int:

@@ -412,3 +412,22 @@ def test_a_frontier_introduces_itself_in_a_line():
     text = repr(found)
     assert "\n" not in text
     assert "n_components=3, groups 0, 1, gap 1.614 to" in text
+
+
+def test_intervals_of_the_gap_leave_out_rows_without_a_label():
+    rng = np.random.default_rng(0)
+    labels = np.array(["a", "b", None], dtype=object)[rng.integers(0, 3, 300)]
+    X = rng.standard_normal((300, 4))
+    X[[label is None for label in labels]] *= 10
+    found = fairness_frontier(
+        X,
+        1,
+        sensitive_features=labels,
+        missing_groups="total_only",
+        fairness_weights=[0.0],
+        n_bootstrap=20,
+        random_state=0,
+    )
+    # Rows without a label lose a hundred times as much; the gap of the others is small.
+    assert found.group_errors[0, 2] > 100
+    assert found.gap_interval[0, 1] < 5

@@ -10,12 +10,11 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from fairspan._types import FloatArray
-from fairspan._validation import check_choice, check_real, check_weights
+from fairspan._validation import LARGEST, check_choice, check_real, check_weights
 from fairspan.groups import Groups, groups_in_gap
 from fairspan.moments import GroupMoments
 
 CENTRINGS = ("global", "group")
-_LARGEST = 1e140
 _TOO_LARGE = "too large to compute with in double precision. Look for outliers, or rescale X."
 
 
@@ -82,8 +81,8 @@ class Projection:
             raise ValueError(
                 f"X has {X.shape[1]} features but the components have {self.components.shape[1]}."
             )
-        if max(X.max(), -X.min()) > _LARGEST**0.5:
-            raise ValueError(f"X holds values above {_LARGEST**0.5:g}, {_TOO_LARGE}")
+        if max(X.max(), -X.min()) > LARGEST**0.5:
+            raise ValueError(f"X holds values above {LARGEST**0.5:g}, {_TOO_LARGE}")
 
     def centres(self, moments: GroupMoments, centring: str) -> FloatArray:
         """Give the point from which each group of some data is measured.
@@ -139,8 +138,8 @@ class Projection:
         second += apart[:, :, None] * apart[:, None, :]
         if self.scale is not None:
             second = second / np.outer(self.scale, self.scale)
-        if not np.abs(second).max() <= _LARGEST:
-            raise ValueError(f"The data has second moments above {_LARGEST:g}, {_TOO_LARGE}")
+        if not np.abs(second).max() <= LARGEST:
+            raise ValueError(f"The data has second moments above {LARGEST:g}, {_TOO_LARGE}")
         return second
 
     def errors(self, second_moments: FloatArray) -> FloatArray:

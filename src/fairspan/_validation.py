@@ -15,6 +15,8 @@ from sklearn.utils import check_array, check_random_state
 from fairspan._types import FloatArray
 
 _SHOWN = 10
+LARGEST = 1e140
+"""Solvers square variances, which beyond it, or below its inverse, might overflow."""
 _HEAVIEST = 1e100
 """Sums of squares of larger weights, or of smaller ones than its inverse, are not numbers."""
 _MOST_REPLICATES = 10**6

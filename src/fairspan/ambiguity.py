@@ -16,12 +16,9 @@ from scipy.linalg import eigh, svdvals
 from sklearn.utils import check_array
 
 from fairspan._types import FloatArray
-from fairspan._validation import check_by_group, check_number, check_real
+from fairspan._validation import LARGEST, check_by_group, check_number, check_real
 from fairspan.moments import GroupMoments
 from fairspan.objectives import radii_from
-
-_LARGEST = 1e140
-"""From here on squares and products might overflow."""
 
 
 def gelbrich_divergence(
@@ -75,8 +72,8 @@ def _real(name: str, values: Any) -> FloatArray:
     check_real(values, name)
     array = np.asarray(check_array(values, dtype=np.float64, ensure_2d=False, input_name=name))
     largest = float(np.abs(array).max())
-    if largest > _LARGEST:
-        raise ValueError(f"{name} has values above {_LARGEST:g}, too large to square.")
+    if largest > LARGEST:
+        raise ValueError(f"{name} has values above {LARGEST:g}, too large to square.")
     if array.ndim == 2 and array.shape[0] == array.shape[1]:
         if np.abs(array - array.T).max() > 1e-8 * largest:
             raise ValueError(f"{name} is not symmetric, so it is not a covariance.")

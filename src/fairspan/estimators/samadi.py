@@ -42,7 +42,8 @@ class FairPCA(BaseFairPCA):
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
     tol : float, default=1e-9
-        The relative gap between value and proved bound at which the search ends.
+        The relative gap between value and proved bound at which the search ends; of a loss that
+        vanishes beside the total variance, relative to a ten-thousandth of the latter.
     max_iter : int, default=1000
         Most eigen-solves ("exact"), or the number of steps ("multiplicative_weights").
     learning_rate : float, default=1.0

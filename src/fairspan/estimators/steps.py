@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairspan._types import BoolArray, FloatArray
-from fairspan._validation import check_by_group, check_flag, check_number, is_integer
+from fairspan._validation import LARGEST, check_by_group, check_flag, check_number, is_integer
 from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
 from fairspan.groups import groups_in_gap
 from fairspan.moments import GroupMoments
@@ -19,9 +19,6 @@ from fairspan.spectrum import UNIT
 
 _SMALL = 10
 """Groups of fewer rows are warned of."""
-_LARGEST = 1e140
-"""Solvers square variances; from here on they, or below its inverse their own inverses, might
-overflow."""
 
 
 def check_moments(moments: Any) -> None:
@@ -209,15 +206,15 @@ def check_magnitude(moments: GroupMoments) -> FloatArray:
     """Refuse what cannot be squared, and give the variances of the features over all rows."""
     variances = _deviations(moments) ** 2
     largest = float(variances.max())
-    if not largest <= _LARGEST:
+    if not largest <= LARGEST:
         raise ValueError(
-            f"{_named(moments, variances > _LARGEST)} a variance above {_LARGEST:g}, too large to "
+            f"{_named(moments, variances > LARGEST)} a variance above {LARGEST:g}, too large to "
             "compute with in double precision. Look for outliers, rescale X or use "
             "standardize=True."
         )
-    if 0 < largest < 1 / _LARGEST:
+    if 0 < largest < 1 / LARGEST:
         raise ValueError(
-            f"The largest variance of a feature is {largest:.2g}, below {1 / _LARGEST:g}: too "
+            f"The largest variance of a feature is {largest:.2g}, below {1 / LARGEST:g}: too "
             "small to compute with in double precision. Rescale X or use standardize=True."
         )
     return variances
