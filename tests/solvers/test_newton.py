@@ -96,6 +96,23 @@ def test_where_it_stops_no_small_turn_of_the_subspace_is_better(seed):
             assert value_of(problem, objective, turned) >= found.value * (1 - 1e-12)
 
 
+@pytest.mark.parametrize("weight", [0.3, 1.0])
+@pytest.mark.parametrize("seed", [0, 1, 3, 5])
+def test_a_feature_in_units_a_thousand_times_smaller_does_not_slow_the_others(seed, weight):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 6)) * [3000.0, 2.0, 1.0, 1.0, 1.0, 1.0]
+    labels = rng.integers(0, 3, 300)
+    X -= X.mean(axis=0)
+    rows = [X[labels == a] for a in range(3)]
+    shares = np.bincount(labels) / 300
+    problem = SubspaceProblem(np.array([R.T @ R / len(R) for R in rows]), shares, 3)
+    objective = RobustFairObjective(shares, weight, np.zeros(3))
+    found = descend(problem, objective, problem.best_subspace(shares).subspace)
+    assert len(found.history) < 30
+    # Rounding of an error of 3 beside a variance of 9e6, a few digits kept in reserve.
+    assert solve_newton(problem, objective).optimality_gap < 1e-7
+
+
 @pytest.mark.parametrize("n_groups", [1, 2, 3, 6, 12])
 @pytest.mark.parametrize("solver", ["auto", "newton"])
 def test_without_weight_and_radius_it_is_pca_for_any_number_of_groups(n_groups, solver):

@@ -11,7 +11,10 @@ from fairspan.problem import SubspaceProblem
 
 _FLAT = 1e-7
 _FILL = 1e-3
-"""Curvatures below this share of the largest are closed or negative; they get this share of it."""
+"""Curvatures below this share of the two eigenvalues' sizes are closed or negative; they get this
+share. Sizes of their own, because features in other units leave the others' curvatures tiny."""
+_NOISE = 1e-10
+"""Eigenvalues are not looked at more closely than this share of the largest."""
 
 
 class Expansion(NamedTuple):
@@ -52,6 +55,7 @@ def expand(problem: SubspaceProblem, V: FloatArray, weights: FloatArray) -> Expa
     y, outer = np.linalg.eigh(C[k:, k:])
     V, outside = basis[:, :k] @ inner, basis[:, k:] @ outer
     curvature = 2 * (x[None, :] - y[:, None])
-    largest = float(np.abs(curvature).max()) or 1.0
-    curvature = np.where(curvature > _FLAT * largest, curvature, _FILL * largest)
+    largest = max(np.abs(x).max(), np.abs(y).max()) or 1.0
+    size = 2 * (np.abs(x)[None, :] + np.abs(y)[:, None]) + _NOISE * largest
+    curvature = np.where(curvature > _FLAT * size, curvature, _FILL * size)
     return Expansion(V, outside, -2 * (outside.T @ (problem.moments @ V)), curvature)
