@@ -14,14 +14,9 @@ import numpy as np
 from sklearn.utils import check_array
 
 from fairspan._projection import Projection
+from fairspan._rows import check_real, check_weights
 from fairspan._types import FloatArray, Label
-from fairspan._validation import (
-    check_level,
-    check_real,
-    check_replicates,
-    check_weights,
-    generator_from,
-)
+from fairspan._validation import check_level, check_replicates, generator_from
 from fairspan.groups import Groups, encode_groups
 from fairspan.moments import GroupMoments
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from fairspan._rows import check_real
 from fairspan._types import FloatArray
-from fairspan._validation import check_choice, check_number, check_real
+from fairspan._validation import check_choice, check_number
 from fairspan.ambiguity import radii_of
 from fairspan.estimators.steps import (
     check_group_weights,

@@ -13,8 +13,9 @@ from sklearn.utils import check_array
 from fairspan import metrics
 from fairspan._frames import as_frame
 from fairspan._projection import Projection
+from fairspan._rows import check_real
 from fairspan._types import FloatArray
-from fairspan._validation import check_choice, check_flag, check_real, is_listing
+from fairspan._validation import check_choice, check_flag, is_listing
 from fairspan.estimators.steps import pooled_scale
 from fairspan.moments import GroupMoments
 from fairspan.spectrum import top_space

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from fairspan._accumulate import scatter_by_group
+from fairspan._rows import check_finite, check_weights
 from fairspan._sparse import is_sparse, scatter_sparse
-from fairspan._validation import check_finite, check_weights
 from fairspan.groups import Groups
 
 _WIDE = 256

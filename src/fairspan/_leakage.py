@@ -10,15 +10,9 @@ from sklearn.utils import check_array
 
 from fairspan._linear_svm import linear_svm
 from fairspan._projection import Projection
+from fairspan._rows import check_real
 from fairspan._types import FloatArray, IntArray
-from fairspan._validation import (
-    check_flag,
-    check_integer,
-    check_number,
-    check_real,
-    check_seed,
-    is_listing,
-)
+from fairspan._validation import check_flag, check_integer, check_number, check_seed, is_listing
 from fairspan.groups import encode_groups
 
 COSTS = (1e-4, 1e-2, 1.0, 1e2, 1e4)

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from fairspan._rows import check_real, check_weights
 from fairspan._types import FloatArray
-from fairspan._validation import LARGEST, check_choice, check_real, check_weights
+from fairspan._validation import LARGEST, check_choice
 from fairspan.groups import Groups, groups_in_gap
 from fairspan.moments import GroupMoments
 

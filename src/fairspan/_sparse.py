@@ -14,8 +14,8 @@ import numpy.typing as npt
 from scipy.sparse import diags_array, issparse
 
 from fairspan._accumulate import NEAR, RawMoments, mirror
+from fairspan._rows import check_memory
 from fairspan._types import BoolArray, FloatArray
-from fairspan._validation import check_memory
 
 SPARSE_FORMATS = ("csr", "csc")
 

@@ -11,8 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from fairspan._bootstrap import bootstrap_intervals
+from fairspan._rows import check_real
 from fairspan._types import FLOATS, BoolArray, FloatArray, Label
-from fairspan._validation import check_components, check_number, check_real
+from fairspan._validation import check_components, check_number
 from fairspan.estimators.steps import (
     check_size,
     in_fit_units,

@@ -15,8 +15,9 @@ import numpy as np
 from scipy.linalg import eigh, svdvals
 from sklearn.utils import check_array
 
+from fairspan._rows import check_real
 from fairspan._types import FloatArray
-from fairspan._validation import LARGEST, check_by_group, check_number, check_real
+from fairspan._validation import LARGEST, check_by_group, check_number
 from fairspan.moments import GroupMoments
 from fairspan.objectives import radii_from
 

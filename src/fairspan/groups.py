@@ -15,8 +15,9 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from fairspan._rows import as_known
 from fairspan._types import BoolArray, Label
-from fairspan._validation import as_known, check_choice
+from fairspan._validation import check_choice
 
 ONE_GROUP: Label = "all"
 """The label of the only group when no sensitive features are given."""

@@ -19,9 +19,9 @@ from sklearn.utils import check_array
 from fairspan import _moments_file
 from fairspan._from_rows import fields_of_rows
 from fairspan._merge import merged
+from fairspan._rows import check_real, feature_names_of, is_dask
 from fairspan._sparse import SPARSE_FORMATS
 from fairspan._types import FLOATS, FloatArray, Label
-from fairspan._validation import check_real, feature_names_of, is_dask
 from fairspan.groups import Groups
 
 

@@ -69,7 +69,9 @@ pd.DataFrame(X, columns=[f"x{j}" for j in range(30)]).assign(g=groups).to_parque
 fairspan.sources.moments_from_files("t.parquet", "g")
 """,
     "frontier, plot and report": """
-import matplotlib
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # An old matplotlib asks new libraries for what they retire.
+    import matplotlib.pyplot
 matplotlib.use("Agg")
 frontier = fairness_frontier(X, 3, sensitive_features=groups, standardize=True)
 frontier.plot()

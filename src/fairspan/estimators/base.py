@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from fairspan._rows import check_real, is_dask
 from fairspan._sparse import SPARSE_FORMATS
 from fairspan._types import FLOATS, FloatArray
-from fairspan._validation import check_components, check_real, is_dask
+from fairspan._validation import check_components
 from fairspan.estimators.export import ExportMixin
 from fairspan.estimators.lazy import check_lazy
 from fairspan.estimators.projecting import ProjectingMixin

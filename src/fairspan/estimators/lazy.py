@@ -10,7 +10,7 @@ from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan._projection import Projection
-from fairspan._validation import check_real
+from fairspan._rows import check_real
 from fairspan.groups import groups_in_gap
 from fairspan.moments import GroupMoments
 

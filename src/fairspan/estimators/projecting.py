@@ -13,9 +13,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan._projection import total_and_gap
+from fairspan._rows import check_real, is_dask
 from fairspan._sparse import SPARSE_FORMATS, is_sparse, project_sparse, squared_distances
 from fairspan._types import FLOATS, FloatArray
-from fairspan._validation import check_real, is_dask
 from fairspan.estimators.lazy import lazy_method, lazy_score
 from fairspan.exceptions import NoGroupsWarning
 

@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from fairspan._resample import resampled_moments
+from fairspan._rows import check_weights, is_dask
 from fairspan._types import FloatArray
 from fairspan._validation import (
     check_choice,
@@ -20,9 +21,7 @@ from fairspan._validation import (
     check_level,
     check_number,
     check_replicates,
-    check_weights,
     generator_from,
-    is_dask,
 )
 from fairspan.ambiguity import bootstrap_radii, radii_of
 from fairspan.estimators._shared import warn_unless_optimal

@@ -12,8 +12,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from fairspan._projection import CENTRINGS
+from fairspan._rows import check_real, check_weights
 from fairspan._types import FLOATS
-from fairspan._validation import check_choice, check_flag, check_real, check_weights, is_listing
+from fairspan._validation import check_choice, check_flag, is_listing
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.estimators.steps import take_features
 from fairspan.estimators.winner import WinnerMixin

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fairspan._rows import check_real
 from fairspan._types import FloatArray
-from fairspan._validation import check_real
 from fairspan.ambiguity import worst_case_rows
 from fairspan.estimators.projecting import ProjectingMixin
 from fairspan.groups import Groups

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from fairspan._case import moments_of
+from fairspan._rows import check_weights
 from fairspan._types import FLOATS, FloatArray
 from fairspan._validation import (
     check_components,
@@ -18,7 +19,6 @@ from fairspan._validation import (
     check_integer,
     check_number,
     check_replicates,
-    check_weights,
     is_listing,
 )
 from fairspan.estimators.steps import check_scales, check_size, in_fit_units, warn_of_small_groups

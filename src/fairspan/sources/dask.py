@@ -11,15 +11,9 @@ from typing import Any, Unpack
 import numpy as np
 from sklearn.utils import check_array
 
+from fairspan._rows import check_memory, check_real, check_weights, feature_names_of, is_dask
 from fairspan._sparse import SPARSE_FORMATS
 from fairspan._types import FLOATS
-from fairspan._validation import (
-    check_memory,
-    check_real,
-    check_weights,
-    feature_names_of,
-    is_dask,
-)
 from fairspan.groups import Groups
 from fairspan.moments import GroupMoments
 from fairspan.sources.columns import Columns, TableOptions

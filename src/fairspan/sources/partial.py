@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fairspan._rows import check_memory
 from fairspan._types import FloatArray, Label
-from fairspan._validation import check_memory
 from fairspan.groups import Groups
 from fairspan.moments import GroupMoments
 

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
-from fairspan._validation import check_memory
+from fairspan._rows import check_memory
 from fairspan.moments import GroupMoments
 from fairspan.sources.columns import Columns
 from fairspan.sources.labels import with_types
