@@ -69,7 +69,7 @@ def _holds_numbers(column: nw.Series[Any], kind: Any) -> bool:
     return plain or (kind == nw.String and bool(column.is_null().all()))
 
 
-def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
+def check_weights(sample_weight: Any, n_rows: int, *, part: bool = False) -> FloatArray:
     """Check sample weights: finite, not negative, one for each row.
 
     Parameters
@@ -78,6 +78,8 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
         The weights.
     n_rows : int
         The number of rows.
+    part : bool
+        Whether these are a part of the rows, whose weights may all be zero.
 
     Returns
     -------
@@ -98,9 +100,9 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
             f"sample_weight has a negative value ({weight.min()}); weights count rows and "
             "must be 0 or more."
         )
-    if not weight.any():
+    if not weight.any() and not part:
         raise ValueError("sample_weight is zero for every row; some weight must be positive.")
-    if not 1 / _HEAVIEST <= weight.max() <= _HEAVIEST:
+    if weight.any() and not 1 / _HEAVIEST <= weight.max() <= _HEAVIEST:
         raise ValueError(
             f"sample_weight is {weight.max():g} at most; the largest weight must lie between "
             f"{1 / _HEAVIEST:g} and {_HEAVIEST:g}, to be squared."
@@ -155,6 +157,12 @@ def check_finite(X: Any, names: Sequence[str] | None = None) -> None:
             f"{str(error).rstrip('.')} (values that are not finite are in columns "
             f"{found[:_SHOWN]}{more})."
         ) from None
+
+
+def check_two_dimensions(X: Any) -> None:
+    """Refuse a Dask collection that is no table."""
+    if len(X.shape) != 2:
+        raise ValueError(f"X has {len(X.shape)} dimensions; a table has two.")
 
 
 def is_dask(X: Any) -> bool:

@@ -112,7 +112,8 @@ class GroupMoments:
         if is_dask(X):
             from fairspan.sources.dask import moments_of_collection
 
-            return moments_of_collection(X, sensitive_features, sample_weight, missing_groups)
+            found = moments_of_collection(X, sensitive_features, sample_weight, missing_groups)
+            return found.result()
         check_real(X)
         names = feature_names_of(X)
         X = check_array(

@@ -56,6 +56,8 @@ def fingerprint(value: Any) -> bytes:
     if isinstance(value, np.random.Generator | np.random.RandomState):
         # A generator is there to be used up.
         held: Any = "generator"
+    elif hasattr(value, "__dask_graph__"):
+        held = fingerprint(value.compute(scheduler="sync"))
     elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
         held = (value.dtype.str, value.shape, np.asarray(value).tobytes())
     elif hasattr(value, "to_csv"):

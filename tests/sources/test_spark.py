@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from fairspan.sources import moments_from_files, moments_from_spark
+from tests.hardening import inputs
+from tests.hardening.law import REFUSED, outcome
 from tests.sources.tables import FEATURES, assert_same_route, in_memory, made_table, write_files
 
 pa = pytest.importorskip("pyarrow")
@@ -134,3 +137,24 @@ def test_the_index_that_pandas_wrote_is_no_feature(spark, tmp_path):
     # Who names it means it.
     named = moments_from_spark(read, "g", ["x", "__index_level_0__"])
     assert named.feature_names == ("x", "__index_level_0__")
+
+
+OPTIONS = ["sensitive", "features", "drop", "weight", "one_hot", "missing"]
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_an_option_of_any_kind_is_used_or_refused(spark, parquet, option):
+    frame = spark.read.parquet(str(parquet))
+
+    def read(**options):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PySpark's own, as above.
+            return moments_from_spark(frame, **options)
+
+    usual = {"sensitive": "site", "features": ["tiny", "sex"], "one_hot": ["sex"]}
+    for value in inputs.ODD:
+        found = outcome(read, **{**usual, option: value})
+        if found is not REFUSED:
+            assert np.isfinite(found.scatters).all()
+    for value in inputs.ODD:
+        assert outcome(moments_from_spark, value, **usual) is REFUSED

@@ -10,9 +10,8 @@ from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan._projection import Projection
-from fairspan._rows import check_real
+from fairspan._rows import check_real, check_two_dimensions
 from fairspan.groups import groups_in_gap
-from fairspan.moments import GroupMoments
 
 
 def check_lazy(estimator: Any, X: Any, *, reset: bool) -> None:
@@ -27,7 +26,8 @@ def check_lazy(estimator: Any, X: Any, *, reset: bool) -> None:
     reset : bool
         Whether to take them.
     """
-    check_real(X)
+    check_two_dimensions(X)
+    check_real(X._meta)
     empty = np.empty((0, X.shape[1])) if hasattr(X, "chunks") else X._meta
     validate_data(estimator, empty, reset=reset, skip_check_array=True)
 
@@ -86,12 +86,14 @@ def lazy_score(estimator: Any, X: Any, sensitive_features: Any, sample_weight: A
     float
         Minus the total error and minus the gap.
     """
+    from fairspan.sources.dask import moments_of_collection
+
     check_is_fitted(estimator)
     check_lazy(estimator, X, reset=False)
     rule = estimator.missing_groups
-    moments = GroupMoments.from_arrays(
-        X, sensitive_features, sample_weight=sample_weight, missing_groups=rule
-    )
+    found = moments_of_collection(X, sensitive_features, sample_weight, rule)
+    # A group without weight has no error; it cannot widen the gap.
+    moments = found.moments or found.result()
     projection = Projection.of(estimator)
     errors = projection.errors(projection.second_moments(moments, "global"))
     compared = errors[groups_in_gap(moments.labels, rule)]

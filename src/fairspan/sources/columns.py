@@ -7,6 +7,7 @@ before the last row is read, and would differ between sites.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypedDict
@@ -133,7 +134,7 @@ class Columns:
         if weight is not None and not isinstance(weight, str):
             raise TypeError(f"weight={weight!r} is not the name of a column.")
         dropped = names_of("drop", options.get("drop"))
-        one_hot = categories_of(options.get("one_hot") or ())
+        one_hot = categories_of(options.get("one_hot"))
         chosen = features_of(features, types, dropped, {*groups, weight, *index})
         missing = rule_of(options.get("missing", "raise"))
         rows = options.get("batch_rows")
@@ -176,7 +177,8 @@ class Columns:
     @property
     def rows_at_once(self) -> int:
         """Rows of a batch."""
-        return self.batch_rows or batch_rows(len(self.feature_names))
+        # No table has more rows than a machine can count.
+        return min(self.batch_rows or batch_rows(len(self.feature_names)), sys.maxsize)
 
     def with_categories(self, found: Mapping[str, Iterable[str]]) -> Self:
         """Settle the categories that were not known."""

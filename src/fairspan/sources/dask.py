@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_array
 
-from fairspan._rows import check_memory, check_real, check_weights, feature_names_of, is_dask
+from fairspan._rows import (
+    check_memory,
+    check_real,
+    check_two_dimensions,
+    check_weights,
+    feature_names_of,
+    is_dask,
+)
 from fairspan._sparse import SPARSE_FORMATS
 from fairspan._types import FLOATS
 from fairspan.groups import Groups
@@ -123,7 +131,7 @@ class _Join:
 
 def moments_of_collection(
     X: Any, sensitive_features: Any, sample_weight: Any, missing_groups: str = "raise"
-) -> GroupMoments:
+) -> Partial:
     """Compute the moments of a Dask array or dataframe with labels and weights beside it.
 
     Parameters
@@ -139,11 +147,10 @@ def moments_of_collection(
 
     Returns
     -------
-    GroupMoments
-        The moments.
+    Partial
+        The moments, and which groups have no weight.
     """
-    if len(X.shape) != 2:
-        raise ValueError(f"X has {len(X.shape)} dimensions; a table has two.")
+    check_two_dimensions(X)
     check_memory(1, X.shape[1])
     if hasattr(X, "chunks"):
         X = X.rechunk({1: -1})
@@ -161,7 +168,7 @@ def moments_of_collection(
     blocks = zip(_pieces("X", X, rows), labels, weights, strict=True)
     task = partial(_block_moments, missing_groups=missing_groups)
     total: Partial = map_and_add(task, [list(block) for block in blocks], operator.add)
-    return total.result()
+    return total
 
 
 def _block_moments(block: Sequence[Any], missing_groups: str) -> Partial:
@@ -172,10 +179,7 @@ def _block_moments(block: Sequence[Any], missing_groups: str) -> Partial:
     check_real(X)
     X = check_array(X, dtype=FLOATS, ensure_all_finite=False, accept_sparse=SPARSE_FORMATS)
     groups = Groups.of(labels, X.shape[0], missing_groups)
-    checked = None if weight is None else np.asarray(weight, dtype=np.float64)
-    # The weights of a block may all be zero; those of all blocks may not.
-    if checked is not None and (checked.any() or checked.shape != (X.shape[0],)):
-        checked = check_weights(checked, X.shape[0])
+    checked = None if weight is None else check_weights(weight, X.shape[0], part=True)
     return partial_moments(X, groups, checked, names)
 
 
@@ -202,8 +206,14 @@ def _pieces(name: str, values: Any, rows: tuple[float, ...]) -> list[Any]:
             f"{name} is in memory, but the sizes of the partitions of X are not known; give a Dask "
             "collection with the same partitions, or call X.compute_chunk_sizes() first."
         )
-    if not hasattr(values, "shape"):
-        values = np.fromiter(values, dtype=object, count=len(values))
+    single = not isinstance(values, Sized) or getattr(values, "ndim", 1) == 0
+    if single or isinstance(values, Mapping) or sparse.issparse(values):
+        raise TypeError(
+            f"{name} is a {type(values).__name__}; give one value for each row, in a list, an "
+            "array, a series or a Dask collection."
+        )
+    if not hasattr(values, "__getitem__"):
+        values = list(values)
     if len(values) != sum(rows):
         raise ValueError(f"{name} has {len(values)} rows but X has {sum(rows)}.")
     ends = np.cumsum(rows).astype(int)

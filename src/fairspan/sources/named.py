@@ -28,11 +28,22 @@ def names_of(argument: str, given: Any) -> tuple[str, ...]:
 
 def categories_of(given: Any) -> dict[str, tuple[str, ...] | None]:
     """Give the categories of each column as texts; None where they are to be found."""
-    if isinstance(given, Mapping):
-        import pyarrow as pa
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(names_of("one_hot", given))
+    import pyarrow as pa
 
-        return {name: tuple(texts_of(pa.array(list(values)))) for name, values in given.items()}
-    return dict.fromkeys(names_of("one_hot", given))
+    categories: dict[str, tuple[str, ...] | None] = {}
+    for name, values in given.items():
+        if not is_listing(values):
+            raise TypeError(f"one_hot={{{name!r}: {values!r}}} must list the column's categories.")
+        try:
+            categories[name] = tuple(texts_of(pa.array(list(values))))
+        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"one_hot={{{name!r}: {values!r}}} is no list of values that a column can hold: "
+                f"{error}"
+            ) from None
+    return categories
 
 
 def check_known(argument: str, names: Iterable[str], types: Mapping[str, Any]) -> None:
