@@ -28,7 +28,7 @@ def peak_megabytes(X: Any, groups: np.ndarray, model: RobustFairPCA) -> float:
 
 def main() -> dict[str, Any]:
     rng = np.random.default_rng(0)
-    X = sparse.random_array((ROWS, FEATURES), density=DENSITY, rng=rng, format="csr")
+    X = sparse.random_array((ROWS, FEATURES), density=DENSITY, random_state=rng, format="csr")
     groups = rng.integers(0, 2, ROWS)
     with threadpool_limits(1):
         full = X.toarray()
