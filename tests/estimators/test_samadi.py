@@ -113,13 +113,22 @@ def test_many_groups_report_value_relaxation_and_bound_in_order(n_groups, k):
     assert values.max() <= 1 + 1e-9
 
 
-def test_a_relaxation_of_higher_rank_is_told():
-    # Three directions, one for each group, and one component: mixtures beat every projection.
+def test_one_direction_may_serve_three_groups_that_share_none():
     X, groups = diagonal_groups([1, 0, 0], [0, 1, 0], [0, 0, 1])
+    model = FairPCA(1).fit(X, sensitive_features=groups)
+    assert model.objective_ == pytest.approx(2 / 3, abs=1e-9)
+    assert model.lower_bound_ == pytest.approx(2 / 3, abs=1e-8)
+
+
+def test_a_relaxation_of_higher_rank_is_told():
+    # Four directions of the plane, one for each group: a mixture serves all by half, while every
+    # line is at least 67.5 degrees away from one of them.
+    angles = np.pi / 4 * np.arange(4)
+    lines = np.column_stack([np.cos(angles), np.sin(angles)])
     with pytest.warns(ConvergenceWarning, match="relative gap"):
-        model = FairPCA(1).fit(X, sensitive_features=groups)
-    assert model.relaxed_objective_ == pytest.approx(2 / 3)
-    assert model.objective_ == pytest.approx(2 / 3, abs=1e-4)
+        model = FairPCA(1).fit(np.vstack([lines, -lines] * 5), sensitive_features=[0, 1, 2, 3] * 10)
+    assert model.relaxed_objective_ == pytest.approx(1 / 2)
+    assert model.objective_ == pytest.approx(np.sin(np.radians(67.5)) ** 2, abs=1e-9)
 
 
 @pytest.mark.parametrize("iterate", ["best", "average", "last"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -22,7 +23,7 @@ from fairspan.exceptions import NoGroupsWarning
 from fairspan.groups import Groups, groups_in_gap
 from fairspan.metrics import GroupValues
 from fairspan.moments import GroupMoments
-from fairspan.selection.evaluate import Judge, Params, evaluate
+from fairspan.selection.evaluate import Judge, Params, Patience, evaluate
 from fairspan.selection.folds import Fold, given_folds, make_splits, split_moments
 from fairspan.selection.scoring import Scoring, results_table
 
@@ -71,8 +72,11 @@ default="total_plus_gap"
         For data that is standardised already: standardise the training part of each split once
         more for the fit and the total error, but measure the gap in the units given, as in the
         published tables.
-    group_weights, missing_groups, solver, tol, max_iter, max_time
+    group_weights, missing_groups, solver, tol, max_iter
         As in :class:`RobustFairPCA`.
+    max_time : float, default=5.0
+        Seconds that all fits of the splits together may look for better minima and proofs, and
+        again the last fit, as in :class:`RobustFairPCA`.
     refit : bool, default=True
         Whether to fit the winner to all rows.
     random_state : int, RandomState instance or None, default=None
@@ -272,6 +276,8 @@ n_iter_
                 NoGroupsWarning,
                 stacklevel=3,
             )
+        model = self._estimator(candidates[0])
+        patience = Patience(self.max_time, len(folds) * len(candidates))
         judge = Judge(
             scoring=scoring,
             gap_centring=self.gap_centring,
@@ -279,7 +285,7 @@ n_iter_
             gap_as_given=self.rescale_folds,
             group_weights=self.group_weights,
             missing_groups=self.missing_groups,
-            make_options=self._estimator(candidates[0])._options,
+            make_options=lambda: replace(model._options(), max_time=patience.share()),
         )
         found = [evaluate(fold, candidates, judge) for fold in folds]
         names = ("score", "total_error", "error_gap")

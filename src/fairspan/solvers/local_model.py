@@ -79,7 +79,9 @@ class Step:
     value: float
 
 
-def minimax_step(model: LinearModel, inverse: FloatArray, start: list[Pair]) -> Step:
+def minimax_step(
+    model: LinearModel, inverse: FloatArray, pairs: list[Pair], weights: FloatArray
+) -> Step:
     """Minimise max over pairs of J + slope . dm + dm' inverse^-1 dm / 2, by its dual.
 
     The dual maximises w . J - (S w)' inverse (S w) / 2 over weights w of pairs; an active-set
@@ -91,19 +93,20 @@ def minimax_step(model: LinearModel, inverse: FloatArray, start: list[Pair]) -> 
         The pieces.
     inverse : ndarray of shape (n_groups, n_groups)
         Inverse Hessian in the space of errors, positive semidefinite.
-    start : list of pairs
-        Pairs to begin with.
+    pairs : list of pairs
+        Pairs to begin with, each once.
+    weights : ndarray of shape (n_pairs,)
+        Their weights to begin with, which sum to 1.
 
     Returns
     -------
     Step
         Weights and the slope they give; the step is dm = -inverse @ slope.
     """
-    pairs = list(dict.fromkeys(start))
     values = np.array([model.piece(pair) for pair in pairs])
     slopes = np.array([model.slope(pair) for pair in pairs])
     for _ in range(50):
-        weights = simplex_quadratic(values, slopes @ inverse @ slopes.T)
+        weights = simplex_quadratic(values, slopes @ inverse @ slopes.T, weights)
         slope = weights @ slopes
         dm = -inverse @ slope
         level = float(weights @ values) + float(slope @ dm)
@@ -111,7 +114,7 @@ def minimax_step(model: LinearModel, inverse: FloatArray, start: list[Pair]) -> 
         excess = model.piece(best) + float(model.slope(best) @ dm) - level
         if best in pairs or excess <= 1e-14 * max(abs(level), abs(model.base)):
             break
-        pairs = [*pairs, best]
+        pairs, weights = [*pairs, best], np.append(weights, 0.0)
         values = np.append(values, model.piece(best))
         slopes = np.vstack([slopes, model.slope(best)])
     used = np.flatnonzero(weights)

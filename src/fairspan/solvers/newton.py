@@ -106,15 +106,17 @@ def descend(
     V, errors = start, problem.errors(start)
     value = objective.value(errors)
     pairs: list[Pair] = [LinearModel.at(objective, np.maximum(errors, floor)).best_pair(0 * errors)]
-    mixture = Mixture.of_pairs(objective, pairs, np.ones(1))
+    weights = np.ones(1)
+    mixture = Mixture.of_pairs(objective, pairs, weights)
     history, cautious_steps = [value], 0
     for iteration in range(max_iter):
         m = np.maximum(errors, floor)
         model = LinearModel.at(objective, m)
         local = _localise(problem, V, mixture, m)
         inverse = local.inverse()
-        step = minimax_step(model, inverse, pairs)
-        pairs, mixture = step.pairs, Mixture.of_pairs(objective, step.pairs, step.weights)
+        step = minimax_step(model, inverse, pairs, weights)
+        pairs, weights = step.pairs, step.weights
+        mixture = Mixture.of_pairs(objective, pairs, weights)
         decrease = value - step.value
         if decrease <= 1e-13 * abs(value):
             break
@@ -128,7 +130,7 @@ def descend(
             # Where the curvature misleads, a larger one than there is leads downhill.
             cautious_steps += 1
             local = local.cautious()
-            step = minimax_step(model, local.inverse(), pairs)
+            step = minimax_step(model, local.inverse(), pairs, weights)
             found = _line_search(problem, objective, local, model, step, local.inverse(), value)
         if found is None:
             break
@@ -196,7 +198,7 @@ def _line_search(
             # Close to a ridge the full step may fail by its second-order terms alone: aim once
             # more, through the values that it attained.
             dm = -inverse @ step.slope
-            again = minimax_step(model.corrected(errors, dm), inverse, step.pairs)
+            again = minimax_step(model.corrected(errors, dm), inverse, step.pairs, step.weights)
             V = local.moved(local.tangent(again.slope))
             errors = problem.errors(V)
             reached = objective.value(errors)
