@@ -63,7 +63,7 @@ class Projection:
         fitted = hasattr(model, "components_")
         if not fitted and hasattr(model, "fit"):
             _refuse(model)
-        components = _checked(model.components_ if fitted else model)
+        components = check_orthonormal(model.components_ if fitted else model)
         if training is not None and not isinstance(training, GroupMoments):
             raise TypeError(
                 f"training is a {type(training).__name__}; give the GroupMoments of the training "
@@ -242,15 +242,37 @@ def _refuse(model: Any) -> None:
     raise TypeError(f"model is a {type(model).__name__}, which has no components_ to judge.")
 
 
-def _checked(components: Any) -> FloatArray:
+def check_orthonormal(components: Any) -> FloatArray:
+    """Check that components are orthonormal rows, up to rounding in their own precision.
+
+    Parameters
+    ----------
+    components : array-like of shape (n_components, n_features)
+        The rows.
+
+    Returns
+    -------
+    ndarray of shape (n_components, n_features)
+        The rows as float64.
+    """
     check_real(components, "components")
-    V = check_array(components, dtype=np.float64, input_name="components")
-    # Entries beyond 1 would overflow where they are multiplied, and are enough to know.
-    if np.abs(V).max() > 2 or not np.allclose(V @ V.T, np.eye(len(V)), atol=1e-8):
+    single = getattr(components, "dtype", None) == np.float32
+    rows = np.asarray(check_array(components, dtype=np.float64, input_name="components"))
+    if len(rows) > rows.shape[1]:
         raise ValueError(
-            f"components of shape {V.shape} must have orthonormal rows, one for each component."
+            f"components has shape {rows.shape}; it has one row for each component, at most as "
+            "many rows as columns."
         )
-    return np.asarray(V)
+    # Entries beyond 1 would overflow where they are multiplied, and are enough to know.
+    off = float(np.abs(rows).max())
+    if off <= 2:
+        off = float(np.abs(rows @ rows.T - np.eye(len(rows))).max())
+    if not off <= (1e-5 if single else 1e-8):
+        raise ValueError(
+            f"The rows of components are not orthonormal (off by {off:.2g}); pass the rows of "
+            "numpy.linalg.qr(components.T)[0].T, which span the same subspace."
+        )
+    return rows
 
 
 def _vector(name: str, value: Any, d: int) -> FloatArray | None:

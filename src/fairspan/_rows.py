@@ -39,7 +39,14 @@ def check_real(X: Any, name: str = "X") -> None:
             f"{name} is a masked array with {masked} masked values. Nothing is left "
             "out in silence: fill them, or leave out their rows."
         )
-    frame = as_known(X, name)
+    if kind == "O" and isinstance(X, np.ndarray):
+        # NumPy counts them as numbers, of days or of nanoseconds.
+        dates = next((v for v in X.flat if isinstance(v, np.datetime64 | np.timedelta64)), None)
+        if dates is not None:
+            raise ValueError(f"{name} holds {dates!r}; turn dates and durations into numbers first.")
+    frame = as_known(X, name, allow_series=True)
+    if isinstance(frame, nw.Series) and not _holds_numbers(frame, frame.dtype):
+        raise ValueError(f"{name} holds {frame.dtype}, which are not numbers.")
     if not isinstance(frame, nw.DataFrame) or len(frame) == 0:
         return
     known = {getattr(dtype, "kind", "O") for dtype in set(getattr(X, "dtypes", "O"))}
@@ -65,7 +72,9 @@ def _holds_numbers(column: nw.Series[Any], kind: Any) -> bool:
         # Only pandas has categories of numbers.
         categories = getattr(getattr(column.to_native(), "cat", None), "categories", None)
         return getattr(getattr(categories, "dtype", None), "kind", "O") in "biuf"
-    plain = kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown)
+    if kind == nw.Unknown:
+        return getattr(getattr(column.to_native(), "dtype", None), "kind", "O") != "c"
+    plain = kind.is_numeric() or kind in (nw.Boolean, nw.Object)
     return plain or (kind == nw.String and bool(column.is_null().all()))
 
 

@@ -7,6 +7,7 @@ proved accuracy they are complete: no other subspace is better in one and no wor
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ from fairspan.estimators.steps import check_group_weights
 from fairspan.groups import MISSING_GROUPS, encode_groups
 from fairspan.moments import GroupMoments
 from fairspan.problem import SubspaceProblem
+from fairspan.solvers.result import is_closed
 from fairspan.solvers.trace import Enclosure, TradeOff
 
 _WEIGHTS = (0.0, *np.geomspace(0.01, 10.0, 25).tolist())
@@ -288,13 +290,7 @@ def _points(
 
 
 def _warn_of_gaps(points: list[Point], problem: SubspaceProblem) -> None:
-    gaps = [
-        point.optimality_gap
-        for point in points
-        if point.optimality_gap > _PROVED
-        # At an infinite weight the total error is what is proved.
-        and not point.objective - point.lower_bound <= problem.resolution(point.fairness_weight)
-    ]
+    gaps = [point.optimality_gap for point in points if not _is_proved(point, problem)]
     if gaps:
         warnings.warn(
             f"{len(gaps)} of {len(points)} points are not proved optimal to a relative gap of "
@@ -302,3 +298,11 @@ def _warn_of_gaps(points: list[Point], problem: SubspaceProblem) -> None:
             ConvergenceWarning,
             stacklevel=3,
         )
+
+
+def _is_proved(point: Point, problem: SubspaceProblem) -> bool:
+    if math.isinf(point.objective):
+        # The gap alone counts, and the total error is what is proved.
+        return point.optimality_gap <= _PROVED
+    weight = point.fairness_weight
+    return is_closed(problem, point.objective, point.lower_bound, _PROVED, weight)

@@ -94,7 +94,7 @@ def test_text_becomes_indicators_that_the_model_remembers(fairspan, people, fold
     assert fairspan("transform model.npz new.csv -o out.npy").code == 0
 
 
-@pytest.mark.parametrize("cell", ["", "NA", "nan", "?", "NULL"])
+@pytest.mark.parametrize("cell", ["", "NA", "nan", "#N/A", "NULL"])
 def test_missing_values_are_refused_or_left_out_with_their_count(
     cell, fairspan, refused, people, folder
 ):

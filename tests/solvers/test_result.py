@@ -46,7 +46,8 @@ def test_rounding_alone_leaves_no_gap_but_is_told_of_where_it_shows():
     assert is_closed(problem, 2.0, 2.0 - 0.9 * rounding, 1e-12, 1.0)
     assert not is_closed(problem, 2.0, 2.0 - 2 * rounding, 1e-12, 1.0)
     assert not is_closed(problem, 1e-4, 1e-4 - 0.9 * rounding, 1e-12, 1.0)
-    assert is_closed(problem, 0.9 * rounding, 0.0, 1e-12, 1.0)
+    assert not is_closed(problem, 0.9 * rounding, 0.0, 1e-12, 1.0)
+    assert is_closed(problem, 0.0, 0.0, 1e-12, 1.0)
 
 
 def test_a_column_in_large_units_flatters_no_proof():

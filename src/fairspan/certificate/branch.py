@@ -83,7 +83,7 @@ class Prover:
         points = [self.errors]
         loose = self._relax(box, points)
         if not curved:
-            return min(loose.bound, self.value)
+            return loose.bound
         # What the box has lost is no better than enough, and no more is proved of it.
         if loose.bound >= self.enough:
             return self.enough

@@ -20,10 +20,7 @@ from fairspan.cli.tables import Coded, Table
 from fairspan.sources.values import MISSING_WORDS
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
-NO_NUMBERS = {*map(str.lower, MISSING_WORDS), "none", "?", "."}
-"""What counts as missing in columns of numbers, in any case."""
-
-_TRUTHS = {"true", "false"}
+_TRUTHS = {"true": 1.0, "false": 0.0} | dict.fromkeys(map(str.lower, MISSING_WORDS), np.nan)
 _ROWS, _CELLS = 20_000, 2**21
 _LARGE = 64 * 2**20
 """Most rows and cells in a piece; bytes from which on reading shows its progress."""
@@ -174,14 +171,14 @@ def _numbers(cells: Sequence[str], name: str, line: int, problems: NotNumbers) -
     except ValueError:
         pass
     words = [cell.strip().lower() for cell in cells]
-    if _TRUTHS & set(words) and set(words) <= _TRUTHS | NO_NUMBERS:
+    if {"true", "false"} & set(words) and _TRUTHS.keys() >= set(words):
         problems.add_truths(name, len(cells))
-        return np.array([{"true": 1.0, "false": 0.0}.get(word, np.nan) for word in words])
+        return np.array([_TRUTHS[word] for word in words])
     values = np.full(len(cells), np.nan)
     for i, cell in enumerate(cells):
         if _is_number(cell):
             values[i] = float(cell)
-        elif cell.strip().lower() not in NO_NUMBERS:
+        elif cell.strip() not in MISSING_WORDS:
             problems.add(name, cell.strip(), line + i)
     return values
 

@@ -252,8 +252,9 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         in_gap = groups_in_gap(moments.labels, self.missing_groups)
         if in_gap.sum() < 2 and self.fairness_weight > 0:
             warnings.warn(
-                f"There is only one group, so fairness_weight={self.fairness_weight} has no effect "
-                "and the result is PCA. Pass sensitive_features=..., or set fairness_weight=0.",
+                "There are no two groups to compare, so "
+                f"fairness_weight={self.fairness_weight} has no effect. Pass "
+                "sensitive_features=..., or set fairness_weight=0.",
                 NoGroupsWarning,
                 stacklevel=4,
             )

@@ -271,8 +271,8 @@ n_iter_
         in_gap = groups_in_gap(moments.labels, self.missing_groups)
         if in_gap.sum() < 2 and any(params["fairness_weight"] > 0 for params in candidates):
             warnings.warn(
-                "There is only one group, so fairness_weights have no effect and every candidate "
-                "is PCA. Pass sensitive_features=....",
+                "There are no two groups to compare, so fairness_weights have no effect. Pass "
+                "sensitive_features=....",
                 NoGroupsWarning,
                 stacklevel=3,
             )

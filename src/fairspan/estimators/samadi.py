@@ -15,7 +15,7 @@ from fairspan.problem import SubspaceProblem
 from fairspan.solvers.game import Relaxed, solve_many_groups, unmixed
 from fairspan.solvers.minimax import LossGame, solve_two_groups
 from fairspan.solvers.multiplicative_weights import solve_multiplicative_weights
-from fairspan.solvers.result import SMALLEST_LOSS, SolverResult, relative_gap
+from fairspan.solvers.result import SMALLEST_LOSS, SolverResult, relative_gap, safe_bound
 
 SOLVERS = ("exact", "multiplicative_weights")
 ITERATES = ("best", "average", "last")
@@ -132,7 +132,7 @@ moments_, result_
             components=subspace.T,
             group_errors=problem.errors(subspace),
             objective=value,
-            lower_bound=min(game.bound, value),
+            lower_bound=safe_bound(game.bound, value, game.problem.scale),
             status="optimal" if gap <= self.tol else "feasible",
             scale=game.problem.scale,
             solver=self.solver,

@@ -17,9 +17,11 @@ from scipy import sparse
 
 from fairspan._types import FloatArray
 from fairspan.solvers.isometric_admm import RelaxedSolution, dual_bound, project_fantope
+from fairspan.solvers.result import safe_bound
 
 _FEASIBLE = 1e-6
-"""How far, relative to the radius or to one, a constraint may be missed before a solve failed."""
+"""How far, as a share of |f|, |X f| <= r may be missed before a solve failed. Radii that are smaller
+still are met to this accuracy only; r = 0 needs no solve."""
 
 
 def solve_conic(
@@ -84,12 +86,13 @@ def solve_conic(
             f"{value - bound:.2g} for an objective of {value:.6g}; tol={tol} was asked for."
         )
     # The projection on the Fantope and the bound.
-    return RelaxedSolution(X, value, min(bound, value), int(solution.iterations), 2)
+    bound = safe_bound(bound, value, 0.0)
+    return RelaxedSolution(X, value, bound, int(solution.iterations), 2)
 
 
 def _check_length(X: FloatArray, direction: FloatArray, radius: float) -> None:
     missed = float(np.linalg.norm(X @ direction)) - radius
-    if not missed <= _FEASIBLE * max(radius, float(np.linalg.norm(direction))):
+    if not missed <= _FEASIBLE * float(np.linalg.norm(direction)):
         raise RuntimeError(f"Clarabel missed the constraint on the means by {missed:.2g}.")
 
 

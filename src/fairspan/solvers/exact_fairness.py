@@ -39,7 +39,7 @@ from fairspan.solvers.penalty import (
     penalty_weight,
 )
 from fairspan.solvers.polygon import Point, corner, normal_angle
-from fairspan.solvers.result import SolverResult, is_closed, relative_gap
+from fairspan.solvers.result import SolverResult, is_closed, relative_gap, safe_bound
 from fairspan.solvers.roots import root_between
 from fairspan.spectrum import top_space
 
@@ -106,7 +106,7 @@ def solve_exactly_fair(
         components=search.subspace.T,
         group_errors=problem.errors(search.subspace),
         objective=search.total,
-        lower_bound=min(search.bound, search.total),
+        lower_bound=safe_bound(search.bound, search.total, problem.scale),
         status="optimal" if proved else "feasible",
         scale=problem.scale,
         solver="exact_fairness",

@@ -11,7 +11,7 @@ from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.boundary import solve_boundary
 from fairspan.solvers.certified_newton import solve_newton
-from fairspan.solvers.result import SolverResult
+from fairspan.solvers.result import SolverResult, safe_bound
 from fairspan.solvers.subgradient import solve_subgradient
 
 SOLVERS = ("auto", "newton", "boundary", "subgradient")
@@ -94,14 +94,15 @@ def _pca(problem: SubspaceProblem, objective: RobustFairObjective) -> SolverResu
         bound = objective.value(np.array([max(found.sigma, 0.0)]))
     else:
         bound = found.sigma
+    bound = safe_bound(bound, value, problem.scale)
     return SolverResult(
         components=found.subspace.T,
         group_errors=found.errors,
         objective=value,
-        lower_bound=min(bound, value),
+        lower_bound=bound,
         status="optimal",
         scale=problem.scale,
         solver="pca",
         n_eigensolves=problem.n_eigensolves - solves_before,
-        history=np.array([[value, min(bound, value)]]),
+        history=np.array([[value, bound]]),
     )

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairspan._types import FloatArray
 from fairspan.problem import SubspaceProblem
-from fairspan.solvers.result import SolverResult
+from fairspan.solvers.result import SolverResult, safe_bound
 from fairspan.spectrum import top_space
 
 SAME = 1e-10
@@ -55,7 +55,7 @@ def restricted_pca(problem: SubspaceProblem, basis: FloatArray, solver: str) -> 
     subspace = basis @ found.vectors
     errors = problem.errors(subspace)
     total = float(problem.shares @ errors)
-    bound = min(problem.scale - found.bound, total)
+    bound = safe_bound(problem.scale - found.bound, total, problem.scale)
     return SolverResult(
         components=subspace.T,
         group_errors=errors,

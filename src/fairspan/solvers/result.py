@@ -109,8 +109,7 @@ def is_closed(
         Whether nothing is left to prove.
     """
     gap, rounding = relative_gap(value, bound, problem.scale), problem.resolution(fairness_weight)
-    by_rounding = value - bound <= rounding and gap <= _TOLD
-    return gap <= tol or by_rounding or value <= rounding
+    return gap <= tol or (value - bound <= rounding and gap <= _TOLD)
 
 
 def relative_gap(

@@ -8,20 +8,22 @@ import numpy as np
 
 from fairspan._types import FloatArray
 from fairspan.problem import SubspaceProblem
+from fairspan.spectrum import UNIT
 
 _FLAT = 1e-7
+"""Curvatures below this share of the sizes of their two eigenvalues are closed, or negative. Sizes
+of their own, because features in other units leave the others' curvatures tiny."""
 _FILL = 1e-3
-"""Curvatures below this share of the two eigenvalues' sizes are closed or negative; they get this
-share. Sizes of their own, because features in other units leave the others' curvatures tiny."""
+"""Those get this share instead."""
 _NOISE = 1e-10
-"""Eigenvalues are not looked at more closely than this share of the largest."""
+"""Sizes are not taken below this share of the largest eigenvalue."""
 
 
 class Expansion(NamedTuple):
     """Gradients of the errors in a tangent step T, and the curvature of their weighted sum.
 
     The bases of the subspace and its complement make the curvature diagonal:
-    L_il = 2 (x_i - y_l), x and y the eigenvalues of C(w) inside and outside.
+    L_li = 2 (x_i - y_l), x and y the eigenvalues of C(w) inside and outside.
     """
 
     subspace: FloatArray
@@ -56,6 +58,8 @@ def expand(problem: SubspaceProblem, V: FloatArray, weights: FloatArray) -> Expa
     V, outside = basis[:, :k] @ inner, basis[:, k:] @ outer
     curvature = 2 * (x[None, :] - y[:, None])
     largest = max(np.abs(x).max(), np.abs(y).max()) or 1.0
-    size = 2 * (np.abs(x)[None, :] + np.abs(y)[:, None]) + _NOISE * largest
-    curvature = np.where(curvature > _FLAT * size, curvature, _FILL * size)
+    size = np.maximum(2 * (np.abs(x)[None, :] + np.abs(y)[:, None]), _NOISE * largest)
+    rounding = problem.d * UNIT * largest
+    is_open = curvature > np.maximum(_FLAT * size, rounding)
+    curvature = np.where(is_open, curvature, _FILL * size)
     return Expansion(V, outside, -2 * (outside.T @ (problem.moments @ V)), curvature)
