@@ -184,3 +184,12 @@ def test_what_is_not_one_label_a_row_raises_with_a_sentence(features, error, tex
 def test_columns_of_different_lengths_raise():
     with pytest.raises(ValueError, match="differ in length"):
         encode_groups({"a": [1, 2, 3], "b": [1, 2]})
+
+
+def test_labels_under_a_mask_are_missing():
+    labels = np.ma.array(["a", "b", "a", "b"], mask=[False, False, False, True])
+    with pytest.raises(ValueError, match=r"1 .*missing"):
+        encode_groups(labels, 4)
+    groups = Groups.of(labels, 4, "own_group")
+    assert groups.labels == ("a", "b", "missing")
+    assert encode_groups(np.ma.array([1, 2, 1], mask=False), 3).labels == (1, 2)

@@ -309,3 +309,25 @@ def test_what_is_not_a_file_of_moments_is_refused(tmp_path):
         GroupMoments.load(tmp_path / "text")
     with pytest.raises(FileNotFoundError):
         GroupMoments.load(tmp_path / "absent")
+
+
+def test_moments_with_and_without_names_are_not_added():
+    pd = pytest.importorskip("pandas")
+    X, groups = np.eye(3), [0, 0, 1]
+    named = GroupMoments.from_arrays(pd.DataFrame(X, columns=["x", "y", "z"]), groups)
+    plain = GroupMoments.from_arrays(X, groups)
+    for left, right in ((named, plain), (plain, named)):
+        with pytest.raises(ValueError, match="with feature names .* and moments without"):
+            left + right
+
+
+def test_weights_that_are_no_weights_are_refused_in_words():
+    X = np.eye(3)
+    with pytest.raises(ValueError, match="sample_weight=2 is one number"):
+        GroupMoments.from_arrays(X, [0, 0, 1], sample_weight=2)
+    dates = np.array(["2020-01-01"] * 3, "datetime64[D]")
+    with pytest.raises(ValueError, match="turn dates and durations into numbers"):
+        GroupMoments.from_arrays(np.array([[date] * 2 for date in dates], object), [0, 0, 1])
+    pl = pytest.importorskip("polars")
+    with pytest.raises(ValueError, match="sample_weight holds Date, which are not numbers"):
+        GroupMoments.from_arrays(X, [0, 0, 1], sample_weight=pl.Series(dates))

@@ -17,6 +17,7 @@ from fairspan.estimators.steps import (
     check_moments,
     check_scales,
     robust_objective,
+    without_claim,
 )
 from fairspan.groups import MISSING_GROUPS
 from fairspan.moments import GroupMoments
@@ -77,10 +78,10 @@ def certify(
     """
     check_moments(moments)
     rows = _orthonormal(components, moments.n_features)
-    check_scales(moments, stacklevel=3)
+    hidden = check_scales(moments, stacklevel=3)
     weight = check_number("fairness_weight", fairness_weight)
-    tol = check_number("tol", tol, above=0.0)
-    max_time = check_number("max_time", max_time, above=0.0)
+    tol = check_number("tol", tol, positive=True)
+    max_time = check_number("max_time", max_time, positive=True)
     check_group_weights(group_weights)
     check_choice("missing_groups", missing_groups, MISSING_GROUPS)
     radii = radii_of(radius, moments)
@@ -99,7 +100,8 @@ def certify(
         history=np.empty((0, 2)),
     )
     proved = is_closed(problem, value, judged.lower_bound, tol, objective.fairness_weight)
-    return replace(judged, status="optimal" if proved else "feasible")
+    judged = replace(judged, status="optimal" if proved else "feasible")
+    return without_claim(judged, problem, weight) if hidden else judged
 
 
 def _orthonormal(components: Any, n_features: int) -> FloatArray:

@@ -10,11 +10,14 @@ import numpy as np
 from fairspan._accumulate import scatter_by_group
 from fairspan._rows import check_finite, check_weights
 from fairspan._sparse import is_sparse, scatter_sparse
+from fairspan._types import FloatArray
 from fairspan.groups import Groups
 
 _WIDE = 256
 _FEW_ROWS = 2
 """From so many features on, and with so many features a row, rows are fewer than needed."""
+_VANISHES = 1e-150
+"""Squares of smaller numbers are 0, or nearly."""
 
 
 def fields_of_rows(
@@ -71,6 +74,8 @@ def _centred(
             "X holds values too large to square in double precision (above about 1e154); "
             "rescale its features."
         )
+    if not scatters.any():
+        _check_underflow(X, raw.shift)
     return {
         "counts": raw.counts,
         "weights": raw.weights,
@@ -79,6 +84,16 @@ def _centred(
         "offsets": offsets,
         "scatters": scatters,
     }
+
+
+def _check_underflow(X: Any, shift: FloatArray) -> None:
+    """Refuse values whose squares vanish, which look as if nothing varied."""
+    largest = np.abs(X.toarray() if is_sparse(X) else X - shift).max(initial=0.0)
+    if 0 < largest < _VANISHES:
+        raise ValueError(
+            f"X varies by {largest:.2g} at most, too little to square in double precision; rescale "
+            "its features."
+        )
 
 
 def _in_row_space(

@@ -13,7 +13,7 @@ from fairspan._types import FloatArray
 from fairspan.moments import GroupMoments
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.boundary import solve_boundary
-from fairspan.solvers.front import SolverOptions, solve
+from fairspan.solvers.front import Patience, SolverOptions, solve
 from fairspan.solvers.lines import Boundary
 from fairspan.solvers.penalty import penalty_bound, penalty_weight
 from fairspan.solvers.result import relative_gap
@@ -39,6 +39,7 @@ def solve_points(
     grid: Grid,
     counting: Counting,
     boundary: Boundary | None,
+    patience: Patience,
 ) -> list[Point]:
     """Find the optimum at each fairness weight and radius of a grid.
 
@@ -54,6 +55,8 @@ def solve_points(
         How groups count.
     boundary : Boundary, optional
         For two groups: lines that all points share.
+    patience : Patience
+        How long more groups may be searched for.
 
     Returns
     -------
@@ -63,8 +66,8 @@ def solve_points(
     points = []
     for weight, radius in grid:
         objective = counting.objective(moments, weight, radius)
-        if boundary is None or problem.k == problem.d:
-            found = solve(problem, objective, SolverOptions())
+        if boundary is None or problem.k == problem.d or objective.is_linear:
+            found = solve(problem, objective, SolverOptions(max_time=patience.share()))
         else:
             found = solve_boundary(problem, objective, boundary=boundary)
         proof = (found.objective, found.lower_bound, found.optimality_gap)
@@ -106,6 +109,7 @@ def bootstrap_intervals(
     grid: Grid,
     counting: Counting,
     make_problem: Callable[[GroupMoments], SubspaceProblem],
+    patience: Patience,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Find the optima of resampled data and give intervals of their errors.
 
@@ -119,6 +123,8 @@ def bootstrap_intervals(
         How groups count.
     make_problem : callable
         Gives the problem of a replicate's moments.
+    patience : Patience
+        How long the optima of more than two groups may be searched for.
 
     Returns
     -------
@@ -128,7 +134,7 @@ def bootstrap_intervals(
     totals, gaps, groups = [], [], []
     for moments in replicates:
         problem = make_problem(moments)
-        errors = np.array(_optimal_errors(problem, moments, grid, counting))
+        errors = np.array(_optimal_errors(problem, moments, grid, counting, patience))
         totals.append(errors @ problem.shares)
         gaps.append(np.ptp(errors[:, counting.in_gap(moments)], axis=1))
         groups.append(errors)
@@ -140,13 +146,16 @@ def bootstrap_intervals(
 
 
 def _optimal_errors(
-    problem: SubspaceProblem, moments: GroupMoments, grid: Grid, counting: Counting
+    problem: SubspaceProblem,
+    moments: GroupMoments,
+    grid: Grid,
+    counting: Counting,
+    patience: Patience,
 ) -> list[FloatArray]:
-    if problem.n_groups != 2:
-        points = solve_points(problem, moments, grid, counting, None)
-        return [point.group_errors for point in points]
-    if not any(radius for _, radius in grid):
+    pair = problem.n_groups == 2
+    if pair and not any(radius for _, radius in grid):
         trade_off = TradeOff(problem)
         return [trade_off.errors(weight) for weight, _ in grid]
-    points = solve_points(problem, moments, grid, counting, Boundary(problem))
+    boundary = Boundary(problem) if pair else None
+    points = solve_points(problem, moments, grid, counting, boundary, patience)
     return [point.group_errors for point in points]

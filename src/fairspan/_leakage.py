@@ -72,7 +72,7 @@ def linear_leakage(
     check_seed(check_integer("random_state", random_state, 0))
     if not is_listing(costs):
         raise TypeError(f"costs={costs!r} must be a sequence of numbers above 0.")
-    costs = [check_number("costs", cost, above=0.0) for cost in costs]
+    costs = [check_number("costs", cost, positive=True) for cost in costs]
     if not costs:
         raise ValueError("costs is empty; give at least one number.")
     check_real(X)

@@ -46,7 +46,6 @@ def merged(left: GroupMoments, right: GroupMoments) -> GroupMoments:
         squared_weights=np.array(squares),
         offsets=np.array(offsets),
         scatters=np.array(scatters),
-        feature_names=left.feature_names or right.feature_names,
         dropped_rows=left.dropped_rows + right.dropped_rows,
     )
 
@@ -81,7 +80,7 @@ def _group(moments: GroupMoments, a: int, offset: FloatArray) -> tuple[Any, ...]
 
 def _check_same_features(left: GroupMoments, right: GroupMoments) -> None:
     mine, theirs = left.feature_names or (), right.feature_names or ()
-    if left.n_features == right.n_features and (not mine or not theirs or mine == theirs):
+    if left.n_features == right.n_features and mine == theirs:
         return
     only = ""
     if mine and theirs:
@@ -92,6 +91,11 @@ def _check_same_features(left: GroupMoments, right: GroupMoments) -> None:
         raise ValueError(
             f"Moments of {left.n_features} and of {right.n_features} features cannot be "
             f"added; both sides must have the same features in the same order.{only}"
+        )
+    if not mine or not theirs:
+        raise ValueError(
+            f"Moments with feature names ({', '.join(map(repr, (mine or theirs)[:5]))}, ...) and "
+            "moments without cannot be added: the order of the features is not known."
         )
     at = next(i for i, name in enumerate(mine) if name != theirs[i])
     if set(mine) == set(theirs):

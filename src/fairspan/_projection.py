@@ -16,6 +16,8 @@ from fairspan.groups import Groups, groups_in_gap
 from fairspan.moments import GroupMoments
 
 CENTRINGS = ("global", "group")
+_FEW_DIGITS = 1e-4
+"""A smaller share of the variance is not left to a difference, which would cost its digits."""
 _TOO_LARGE = "too large to compute with in double precision. Look for outliers, or rescale X."
 
 
@@ -157,7 +159,14 @@ class Projection:
             The errors.
         """
         total = np.einsum("aii->a", second_moments)
-        return np.asarray(np.maximum(total - self.kept(second_moments), 0.0))
+        lost = total - self.kept(second_moments)
+        few = lost < _FEW_DIGITS * total
+        if few.any():
+            k = len(self.components)
+            outside = np.linalg.qr(self.components.T, mode="complete")[0][:, k:]
+            direct = np.einsum("adk,dk->a", second_moments @ outside, outside)
+            lost = np.where(few, direct, lost)
+        return np.asarray(np.maximum(lost, 0.0))
 
     def kept(self, second_moments: FloatArray) -> FloatArray:
         """Give the variance of each group that the projection keeps.

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from fairspan._types import FloatArray
+from fairspan._validation import is_number
 
 _SHOWN = 10
 _HEAVIEST = 1e100
@@ -43,7 +44,9 @@ def check_real(X: Any, name: str = "X") -> None:
         # NumPy counts them as numbers, of days or of nanoseconds.
         dates = next((v for v in X.flat if isinstance(v, np.datetime64 | np.timedelta64)), None)
         if dates is not None:
-            raise ValueError(f"{name} holds {dates!r}; turn dates and durations into numbers first.")
+            raise ValueError(
+                f"{name} holds {dates!r}; turn dates and durations into numbers first."
+            )
     frame = as_known(X, name, allow_series=True)
     if isinstance(frame, nw.Series) and not _holds_numbers(frame, frame.dtype):
         raise ValueError(f"{name} holds {frame.dtype}, which are not numbers.")
@@ -96,6 +99,10 @@ def check_weights(sample_weight: Any, n_rows: int, *, part: bool = False) -> Flo
         The weights as float64.
     """
     check_real(sample_weight, "sample_weight")
+    if is_number(sample_weight):
+        raise ValueError(
+            f"sample_weight={sample_weight!r} is one number; give one weight for each row."
+        )
     weight = check_array(
         sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
     )

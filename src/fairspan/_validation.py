@@ -58,13 +58,13 @@ def check_components(n_components: Any, n_features: int) -> int:
     return number
 
 
-def check_number(name: str, value: Any, *, above: float | None = None) -> float:
-    """Check that a number is finite and not negative, or above a bound."""
-    low = "greater than 0" if above is not None else "0 or more"
+def check_number(name: str, value: Any, *, positive: bool = False) -> float:
+    """Check that a number is finite and not negative, or positive."""
+    low = "greater than 0" if positive else "0 or more"
     if not is_number(value):
         raise TypeError(f"{name}={value!r} is not a number; it must be {low}.")
     number = _float(value)
-    if not np.isfinite(number) or number < 0 or (above is not None and number <= above):
+    if not np.isfinite(number) or number < 0 or (positive and number == 0):
         raise ValueError(f"{name}={value!r} must be finite and {low}.")
     return number
 

@@ -30,11 +30,18 @@ from fairspan._frontier_request import (
 )
 from fairspan._resample import resampled_moments
 from fairspan._types import FLOATS, FloatArray, Label
-from fairspan._validation import check_choice, check_integer, check_replicates, generator_from
+from fairspan._validation import (
+    check_choice,
+    check_integer,
+    check_number,
+    check_replicates,
+    generator_from,
+)
 from fairspan.estimators.steps import check_group_weights
 from fairspan.groups import MISSING_GROUPS, encode_groups
 from fairspan.moments import GroupMoments
 from fairspan.problem import SubspaceProblem
+from fairspan.solvers.front import Patience
 from fairspan.solvers.result import is_closed
 from fairspan.solvers.trace import Enclosure, TradeOff
 
@@ -177,6 +184,7 @@ def fairness_frontier(
     standardize: bool = False,
     group_weights: str | Mapping[Any, float] = "share",
     missing_groups: str = "raise",
+    max_time: float = 5.0,
     random_state: Any = None,
 ) -> Frontier:
     """Find the trade-off between the total error and the gap between groups.
@@ -210,6 +218,9 @@ def fairness_frontier(
     missing_groups : {"raise", "own_group", "total_only"}, default="raise"
         Rows whose group is missing, as in RobustFairPCA; with "total_only" they count in the total
         error and not in the gap.
+    max_time : float, default=5.0
+        Seconds that all points together may look for better minima and proofs where there are more
+        than two groups; the bootstrap may take as long again.
     random_state : int, RandomState instance, Generator or None, default=None
         Seed of the bootstrap.
 
@@ -236,6 +247,7 @@ def fairness_frontier(
         check_replicates(n_bootstrap)
     check_group_weights(group_weights)
     check_choice("missing_groups", missing_groups, MISSING_GROUPS)
+    check_number("max_time", max_time, positive=True)
     counting = Counting(group_weights, missing_groups)
     moments = moments_to_compare(X_or_moments, sensitive_features, missing_groups, n_bootstrap)
     make_problem = partial(
@@ -243,7 +255,7 @@ def fairness_frontier(
     )
     problem = make_problem(moments)
     trade_off = TradeOff(problem) if problem.n_groups == 2 else None
-    points = _points(problem, moments, weights, radii, counting, trade_off)
+    points = _points(problem, moments, weights, radii, counting, trade_off, max_time)
     _warn_of_gaps(points, problem)
     weight, size, found, value, bound, proved = zip(*points, strict=True)
     errors = np.array(found)
@@ -253,7 +265,8 @@ def fairness_frontier(
         groups = encode_groups(sensitive_features, len(X), missing_groups)
         replicates = resampled_moments(X, groups, n_bootstrap, generator_from(random_state))
         grid = list(zip(weight, size, strict=True))
-        intervals = bootstrap_intervals(replicates, grid, counting, make_problem)
+        patience = Patience(max_time, n_bootstrap * len(grid))
+        intervals = bootstrap_intervals(replicates, grid, counting, make_problem, patience)
     return Frontier(
         group_labels=moments.labels,
         n_components=problem.k,
@@ -280,13 +293,15 @@ def _points(
     radii: list[Radius],
     counting: Counting,
     trade_off: TradeOff | None,
+    max_time: float,
 ) -> list[Point]:
     """Find the points of the grid or, where nothing is asked for, of the complete curve."""
     if trade_off is not None and weights is None and not any(radii):
         return curve_points(trade_off)
     grid = [(weight, radius) for radius in radii for weight in weights or _WEIGHTS]
     boundary = None if trade_off is None else trade_off.boundary
-    return solve_points(problem, moments, grid, counting, boundary)
+    patience = Patience(max_time, len(grid))
+    return solve_points(problem, moments, grid, counting, boundary, patience)
 
 
 def _warn_of_gaps(points: list[Point], problem: SubspaceProblem) -> None:

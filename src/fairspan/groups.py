@@ -146,7 +146,9 @@ def _as_column(values: Any) -> npt.NDArray[Any]:
     if isinstance(native, nw.Series):
         return np.asarray(native.to_numpy())
     if isinstance(values, np.ma.MaskedArray):
-        return np.asarray(values.astype(object).filled(None))
+        labels = values.data.astype(object)
+        labels[np.ma.getmaskarray(values)] = None
+        return np.asarray(labels)
     array = np.asarray(values) if isinstance(values, np.ndarray) else _from_sequence(values)
     # Structured and variable-width string types have no fast comparison; objects do.
     return array.astype(object) if array.dtype.kind in "VT" else array

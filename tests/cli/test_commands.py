@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -303,3 +306,43 @@ def test_all_components_leave_nothing_to_choose(fairspan):
     answer = fairspan("fit people.csv -s sex --drop id region count -k 4")
     assert "All 4 components keep everything: there is nothing to choose." in answer.out
     assert "eigen-solve" not in answer.out
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "named"),
+    [
+        ("12", "12?", "group 1 of one and '1' of the other"),
+        (["true", "false"], "01", "group False of one and 0 of the other"),
+    ],
+)
+def test_sites_that_read_their_groups_as_different_kinds_are_not_merged(
+    ours, theirs, named, fairspan, refused, folder
+):
+    for name, labels in (("one", ours), ("other", theirs)):
+        rows = [f"{i},{i % 5},{labels[i % len(labels)]}" for i in range(30)]
+        (folder / f"{name}.csv").write_text("\n".join(["x,y,g", *rows]))
+        assert fairspan(f"moments {name}.csv -s g -o {name}.npz").code == 0
+    text = refused("merge one.npz other.npz -o both.npz")
+    assert named in text
+    assert "differ in kind" in text
+    assert not (folder / "both.npz").exists()
+
+
+def test_a_comparison_says_how_far_each_method_is_proved(fairspan, people):
+    found = fairspan("compare people.csv -s sex --drop id region count -k 2 --json").json["methods"]
+    assert found["RobustFairPCA"]["optimality_gap"] <= 1e-8
+    assert found["PCA"]["optimality_gap"] is None
+    text = fairspan("compare people.csv -s sex --drop id region count -k 2").out
+    assert "proved within" in text
+
+
+def test_a_label_that_the_terminal_cannot_show_stops_nothing(folder):
+    command = [sys.executable, "-m", "fairspan", "moments", "people.csv", "-s", "region"]
+    found = subprocess.run(
+        [*command, "--drop", "id", "sex", "-o", "m.npz"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        capture_output=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    assert rb"\xf6st" in found.stdout

@@ -154,7 +154,8 @@ def test_the_ways_out_fit_the_text(refused, folder):
     table(folder, "a;price;day;kind;sex\n" + rows)
     text = refused("fit table.csv -s sex")
     assert "in 3 columns: 'price' ('1,5' in line 2)" in text
-    assert "'price' has numbers with a decimal comma; write them with a point." in text
+    assert "'price' has numbers with a comma; write a decimal comma as a point" in text
+    assert "leave out commas between thousands" in text
     assert "--drop day kind" in text
     assert "--one-hot kind," in text
     header = ",".join(f"c{i}" for i in range(9))

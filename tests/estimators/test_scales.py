@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.sparse import csc_array, csr_array
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from fairspan import (
     GroupMoments,
@@ -14,6 +14,8 @@ from fairspan import (
     RobustFairPCACV,
     certify,
     fairness_frontier,
+    load_model,
+    metrics,
 )
 from fairspan.ambiguity import gelbrich_divergence
 
@@ -29,6 +31,7 @@ def fit(X, k=2, **parameters) -> RobustFairPCA:
     return RobustFairPCA(k, **parameters).fit(X, sensitive_features=GROUPS)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("largest", [1e9, 1e20, 1e60])
 def test_features_hidden_by_an_outlier_are_named(X, largest):
     X[3, 1] = largest
@@ -127,3 +130,62 @@ def test_moments_of_different_sizes_have_no_divergence(sizes):
     a, b, c, d = sizes
     with pytest.raises(ValueError, match="Both means must have the shape"):
         gelbrich_divergence(np.zeros(a), np.eye(b), np.zeros(c), np.eye(d))
+
+
+def two_groups_beside(largest, *, d=8, n=400):
+    """Groups that differ, in a table whose first column is so much larger."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(["a", "b"], n // 2)
+    X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d))
+    X[groups == "b"] @= np.eye(d) + 0.4 * rng.normal(size=(d, d))
+    return X * [largest, *[1.0] * (d - 1)], groups
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_nothing_is_claimed_of_an_objective_that_is_rounding(tmp_path):
+    X, groups = two_groups_beside(1e7)
+    with pytest.warns(HiddenFeatureWarning):
+        model = RobustFairPCA(6, radius=0.0).fit(X, sensitive_features=groups)
+    assert (model.result_.status, model.optimality_gap_) == ("feasible", 1.0)
+    model.save(tmp_path / "model.npz")
+    loaded = load_model(tmp_path / "model.npz")
+    assert (loaded.result_.status, loaded.result_.optimality_gap) == ("feasible", 1.0)
+    with pytest.warns(HiddenFeatureWarning):
+        judged = certify(model.components_, model.moments_, fairness_weight=1.0, radius=0.0)
+    assert (judged.status, judged.optimality_gap) == ("feasible", 1.0)
+
+
+def test_a_table_without_rank_has_no_error_and_that_is_proved():
+    X = np.random.default_rng(0).normal(size=(120, 2)) @ np.ones((2, 4))
+    model = fit(X, 3)
+    assert (model.result_.status, model.optimality_gap_) == ("optimal", 0.0)
+
+
+@pytest.mark.parametrize("weight", [0.0, 10.0])
+def test_a_gap_by_rounding_is_told_by_fits_and_frontiers_alike(weight):
+    X, groups = two_groups_beside(1e6)
+    with pytest.warns(ConvergenceWarning, match="relative gap"):
+        model = RobustFairPCA(6, fairness_weight=weight, radius=0.0).fit(
+            X, sensitive_features=groups
+        )
+    assert model.result_.status == "feasible"
+    assert model.optimality_gap_ > 1e-5
+    with pytest.warns(ConvergenceWarning, match="not proved optimal"):
+        fairness_frontier(X, 6, sensitive_features=groups, fairness_weights=[weight])
+
+
+@pytest.mark.parametrize("largest", [1.0, 1e6, 1e8])
+def test_metrics_keep_their_digits_beside_a_large_column(largest):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4)) * [largest, 1, 1, 1]
+    centred = X - X.mean(axis=0)
+    expected = [np.mean(np.sum(centred[a == GROUPS, 2:] ** 2, axis=1)) for a in "ab"]
+    found = metrics.group_errors(np.eye(4)[:2], X, GROUPS).values
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_values_whose_squares_vanish_are_refused(X, form, standardize):
+    with pytest.raises(ValueError, match="too little to square"):
+        fit(form(X * 1e-170), standardize=standardize)

@@ -266,7 +266,7 @@ def test_a_damaged_file_names_itself(table, tmp_path):
         damages = [whole[: len(whole) // 2], b"no such thing", b""]
         for damaged in damages:
             paths[1].write_bytes(damaged)
-            with pytest.raises(ValueError, match=r"part-1.*cannot be read"):
+            with pytest.raises(ValueError, match=r"part-1.*(cannot be read|is empty)"):
                 moments_from_files(paths, "sex", FEATURES)
     np.save(tmp_path / "X.npy", np.eye(3))
     (tmp_path / "X.npy").write_bytes((tmp_path / "X.npy").read_bytes()[:100])

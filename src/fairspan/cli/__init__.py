@@ -6,6 +6,7 @@ A command's module has ``add_arguments(parser)`` and ``run(options)``, which ret
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
 import signal
@@ -84,6 +85,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
+    for stream in (sys.stdout, sys.stderr):
+        # A label that the terminal cannot show is no reason to fail after the work is done.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
             with _leaving_at_once():
@@ -202,7 +207,8 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename!r}." if error.filename else f"{error.strerror}."
     if isinstance(error, MemoryError):
-        return "there is not enough memory for this table; use fewer columns with --features."
+        reason = in_options(str(error)) or "there is not enough memory for this table."
+        return f"{reason} Use fewer columns with --features."
     text = in_options(str(error))
     if isinstance(error, ValueError | TypeError | ImportError | OSError):
         return text

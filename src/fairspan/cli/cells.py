@@ -80,8 +80,8 @@ class NotNumbers:
         )
         if commas:
             text += (
-                f" {_some([repr(name) for name in commas])} has numbers with a decimal comma; "
-                "write them with a point."
+                f" {_some([repr(name) for name in commas])} has numbers with a comma; write a "
+                "decimal comma as a point, and leave out commas between thousands."
             )
         others = [name for name in names if name not in commas]
         if others:

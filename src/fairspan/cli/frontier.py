@@ -62,6 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="of the resampling (default: 0)")
     parser.add_argument(
+        "--max-time",
+        type=float,
+        default=5.0,
+        help="seconds for all points, where there are more than two groups (default: 5)",
+    )
+    parser.add_argument(
         "-o",
         "--output",
         action="append",
@@ -129,6 +135,7 @@ def _frontier(
         radius=options.radius,
         n_bootstrap=options.bootstrap,
         standardize=options.standardize,
+        max_time=options.max_time,
         random_state=options.seed,
     )
 

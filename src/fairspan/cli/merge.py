@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 from fairspan import _moments_file
+from fairspan._types import Label
 from fairspan.cli import OK, UsageError, console, summary
 from fairspan.cli.data import add_json_argument
 from fairspan.cli.moments import groups_table, moments_document
@@ -41,6 +44,7 @@ def run(options: argparse.Namespace) -> int:
     for path in options.files[1:]:
         more, others = _moments_file.load(path)
         try:
+            _check_labels(total.labels, more.labels)
             total = total + more
         except ValueError as error:
             raise ValueError(f"{path!r} does not fit {options.files[0]!r}: {error}") from None
@@ -52,3 +56,23 @@ def run(options: argparse.Namespace) -> int:
     document = moments_document(total) | {"files": options.files, "output": options.output}
     console.answer(options.json, "\n".join(lines), document)
     return OK
+
+
+def _check_labels(ours: Sequence[Label], theirs: Sequence[Label]) -> None:
+    """Refuse labels of different kinds that print alike, as 1 and '1', or are equal, as 1 and True.
+
+    Each site reads its own table: one sees numbers where another has text among them.
+    """
+    for mine, other in product(ours, theirs):
+        alike = mine == other or str(mine) == str(other)
+        kinds = {_kind(mine), _kind(other)}
+        if alike and len(kinds) > 1:
+            raise ValueError(
+                f"group {mine!r} of one and {other!r} of the other look alike but differ in kind "
+                f"({' and '.join(sorted(kinds))}). Give groups the same names at every site, for "
+                "instance with a letter before each number, and make the moments again."
+            )
+
+
+def _kind(label: Label) -> str:
+    return "number" if type(label) in (int, float) else type(label).__name__

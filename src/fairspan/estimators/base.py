@@ -25,6 +25,7 @@ from fairspan.estimators.steps import (
     in_fit_units,
     take_features,
     warn_of_small_groups,
+    without_claim,
 )
 from fairspan.groups import ONE_GROUP, Groups, groups_in_gap
 from fairspan.moments import GroupMoments
@@ -199,11 +200,13 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         k = check_components(self.n_components, moments.n_features)
         check_size(moments)
         scaled, scale = in_fit_units(moments, self.standardize)
-        check_scales(scaled)
+        hidden = check_scales(scaled)
         scaled = scaled.with_room(k) if self._works_in_any_basis else scaled.dense()
         small = scaled.in_basis()
         problem = SubspaceProblem(small.second_moments, small.shares, k)
         result = self._solve(problem, small)
+        if hidden:
+            result = without_claim(result, problem, getattr(self, "fairness_weight", 0.0))
         self.moments_, self.mean_, self.scale_ = moments, moments.mean, scale
         self._set_result(problem, result, moments.total_weight, scaled.basis)
         in_gap = groups_in_gap(moments.labels, self.missing_groups)

@@ -121,8 +121,8 @@ moments_, result_
         check_choice("constraint", self.constraint, CONSTRAINTS)
         check_choice("solver", self.solver, SOLVERS)
         check_number("delta", self.delta)
-        check_number("mu", self.mu, above=0.0)
-        check_number("tol", self.tol, above=0.0)
+        check_number("mu", self.mu, positive=True)
+        check_number("tol", self.tol, positive=True)
         check_integer("max_iter", self.max_iter, 1)
 
     def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:

@@ -106,7 +106,7 @@ class ExactlyFairPCA(BaseFairPCA):
 
     def _check_parameters(self) -> None:
         check_number("max_gap", self.max_gap)
-        check_number("tol", self.tol, above=0.0)
+        check_number("tol", self.tol, positive=True)
 
     def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:
         if problem.n_groups == 1:

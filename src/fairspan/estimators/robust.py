@@ -198,11 +198,11 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
 
     def _check_parameters(self) -> None:
         check_number("fairness_weight", self.fairness_weight)
-        check_number("tol", self.tol, above=0.0)
+        check_number("tol", self.tol, positive=True)
         check_choice("solver", self.solver, SOLVERS)
         check_choice("retraction", self.retraction, RETRACTIONS)
         check_integer("max_iter", self.max_iter, 1)
-        check_number("max_time", self.max_time, above=0.0)
+        check_number("max_time", self.max_time, positive=True)
         check_integer("n_init", self.n_init, 0)
         verbose: Any = self.verbose
         if not isinstance(verbose, Integral | np.bool_):

@@ -23,9 +23,10 @@ from fairspan.exceptions import NoGroupsWarning
 from fairspan.groups import Groups, groups_in_gap
 from fairspan.metrics import GroupValues
 from fairspan.moments import GroupMoments
-from fairspan.selection.evaluate import Judge, Params, Patience, evaluate
+from fairspan.selection.evaluate import Judge, Params, evaluate
 from fairspan.selection.folds import Fold, given_folds, make_splits, split_moments
 from fairspan.selection.scoring import Scoring, results_table
+from fairspan.solvers.front import Patience
 
 
 class RobustFairPCACV(WinnerMixin, BaseEstimator):

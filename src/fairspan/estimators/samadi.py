@@ -114,11 +114,11 @@ moments_, result_
         self.iterate = iterate
 
     def _check_parameters(self) -> None:
-        check_number("tol", self.tol, above=0.0)
+        check_number("tol", self.tol, positive=True)
         check_choice("solver", self.solver, SOLVERS)
         check_choice("iterate", self.iterate, ITERATES)
         check_integer("max_iter", self.max_iter, 1)
-        check_number("learning_rate", self.learning_rate, above=0.0)
+        check_number("learning_rate", self.learning_rate, positive=True)
 
     def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:
         if moments.n_groups == 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from fairspan.groups import groups_in_gap
 from fairspan.moments import GroupMoments
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
+from fairspan.solvers.result import SolverResult
 from fairspan.spectrum import UNIT
 
 _SMALL = 10
@@ -75,7 +77,7 @@ def check_group_weights(group_weights: Any) -> None:
     """Check how groups are to count in the total error."""
     if isinstance(group_weights, Mapping):
         for label, value in group_weights.items():
-            check_number(f"group_weights[{label!r}]", value, above=0.0)
+            check_number(f"group_weights[{label!r}]", value, positive=True)
     elif not isinstance(group_weights, str) or group_weights not in ("share", "equal"):
         raise ValueError(
             f"group_weights={group_weights!r} is not known; use 'share', 'equal' or a mapping "
@@ -178,7 +180,7 @@ def in_fit_units(moments: GroupMoments, standardize: Any) -> tuple[GroupMoments,
     return moments.scaled(scale), scale
 
 
-def check_scales(moments: GroupMoments, stacklevel: int = 4) -> None:
+def check_scales(moments: GroupMoments, stacklevel: int = 4) -> bool:
     """Warn of features that rounding hides beside larger ones, and refuse what cannot be squared.
 
     Parameters
@@ -187,6 +189,11 @@ def check_scales(moments: GroupMoments, stacklevel: int = 4) -> None:
         Moments in the units of the fit.
     stacklevel : int
         How many calls up the warning points to.
+
+    Returns
+    -------
+    bool
+        Whether there are such features.
     """
     variances = check_magnitude(moments)
     # Errors are differences of total variances, known to so much.
@@ -200,6 +207,29 @@ def check_scales(moments: GroupMoments, stacklevel: int = 4) -> None:
             HiddenFeatureWarning,
             stacklevel=stacklevel,
         )
+    return bool(hidden.any())
+
+
+def without_claim(result: SolverResult, problem: SubspaceProblem, weight: float) -> SolverResult:
+    """Claim nothing of an objective that is rounding, where features are hidden.
+
+    Parameters
+    ----------
+    result : SolverResult
+        A result for moments with hidden features.
+    problem : SubspaceProblem
+        Gives the rounding.
+    weight : float
+        The fairness weight.
+
+    Returns
+    -------
+    SolverResult
+        The result, not proved where its objective is no more than rounding.
+    """
+    if result.objective > problem.resolution(weight):
+        return result
+    return replace(result, status="feasible", is_hidden=True)
 
 
 def check_magnitude(moments: GroupMoments) -> FloatArray:

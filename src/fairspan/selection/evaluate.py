@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -56,29 +55,6 @@ class Judge:
     group_weights: Any
     missing_groups: str
     make_options: Callable[[], SolverOptions]
-
-
-class Patience:
-    """The seconds that many fits may search together: each may take its share of what is left.
-
-    Parameters
-    ----------
-    seconds : float
-        For all of them.
-    n_fits : int
-        How many there are.
-    """
-
-    def __init__(self, seconds: float, n_fits: int) -> None:
-        self._deadline = time.monotonic() + seconds
-        self._fits = n_fits
-
-    def share(self) -> float:
-        """Give the seconds of the next fit; those that finish early leave theirs to the others."""
-        left = max(self._deadline - time.monotonic(), 0.0)
-        share = left / max(self._fits, 1)
-        self._fits -= 1
-        return share
 
 
 class Measured(NamedTuple):

@@ -20,8 +20,8 @@ from fairspan.solvers.isometric_admm import RelaxedSolution, dual_bound, project
 from fairspan.solvers.result import safe_bound
 
 _FEASIBLE = 1e-6
-"""How far, as a share of |f|, |X f| <= r may be missed before a solve failed. Radii that are smaller
-still are met to this accuracy only; r = 0 needs no solve."""
+"""How far, as a share of |f|, |X f| <= r may be missed before a solve failed. Smaller radii are met
+to this accuracy only; r = 0 needs no solve."""
 
 
 def solve_conic(

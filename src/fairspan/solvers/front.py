@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.boundary import solve_boundary
 from fairspan.solvers.certified_newton import solve_newton
-from fairspan.solvers.result import SolverResult, safe_bound
+from fairspan.solvers.result import SolverResult, is_closed, safe_bound
 from fairspan.solvers.subgradient import solve_subgradient
 
 SOLVERS = ("auto", "newton", "boundary", "subgradient")
@@ -29,6 +30,29 @@ class SolverOptions:
     n_init: int = 20
     retraction: Any = "qr"
     rng: np.random.Generator | None = None
+
+
+class Patience:
+    """The seconds that many fits may search together: each may take its share of what is left.
+
+    Parameters
+    ----------
+    seconds : float
+        For all of them.
+    n_fits : int
+        How many there are.
+    """
+
+    def __init__(self, seconds: float, n_fits: int) -> None:
+        self._deadline = time.monotonic() + seconds
+        self._fits = n_fits
+
+    def share(self) -> float:
+        """Give the seconds of the next fit; those that finish early leave theirs to the others."""
+        left = max(self._deadline - time.monotonic(), 0.0)
+        share = left / max(self._fits, 1)
+        self._fits -= 1
+        return share
 
 
 def solve(
@@ -53,7 +77,7 @@ def solve(
     if problem.k == problem.d or not problem.traces.any():
         return _nothing_lost(problem, objective)
     if options.solver == "auto" and objective.is_linear:
-        return _pca(problem, objective)
+        return _pca(problem, objective, options.tol)
     limits: dict[str, Any] = {"tol": options.tol, "max_iter": options.max_iter}
     if options.solver == "subgradient":
         return solve_subgradient(
@@ -85,7 +109,7 @@ def _nothing_lost(problem: SubspaceProblem, objective: RobustFairObjective) -> S
     )
 
 
-def _pca(problem: SubspaceProblem, objective: RobustFairObjective) -> SolverResult:
+def _pca(problem: SubspaceProblem, objective: RobustFairObjective, tol: float) -> SolverResult:
     """Solve where the objective grows with the total error alone, by one eigen-solve."""
     solves_before = problem.n_eigensolves
     found = problem.best_subspace(objective.shares)
@@ -95,12 +119,13 @@ def _pca(problem: SubspaceProblem, objective: RobustFairObjective) -> SolverResu
     else:
         bound = found.sigma
     bound = safe_bound(bound, value, problem.scale)
+    proved = is_closed(problem, value, bound, tol, objective.fairness_weight)
     return SolverResult(
         components=found.subspace.T,
         group_errors=found.errors,
         objective=value,
         lower_bound=bound,
-        status="optimal",
+        status="optimal" if proved else "feasible",
         scale=problem.scale,
         solver="pca",
         n_eigensolves=problem.n_eigensolves - solves_before,

@@ -42,7 +42,10 @@ class SolverResult:
     n_eigensolves : int
         Eigen-solves of a matrix of full size, those for the bound included.
     history : ndarray of shape (n_iterations, 2)
-        Best value and proved bound after each iteration.
+        Best value after each iteration; beside it the bound proved by then, or in the end.
+    is_hidden : bool
+        Whether features vary so little beside others that rounding hides the objective, of which
+        nothing is known then.
     """
 
     components: FloatArray = field(repr=False)
@@ -54,10 +57,13 @@ class SolverResult:
     solver: str = ""
     n_eigensolves: int = 0
     history: FloatArray = field(default_factory=lambda: np.empty((0, 2)), repr=False)
+    is_hidden: bool = False
 
     @property
     def optimality_gap(self) -> float:
-        """Distance between value and bound, as a share of the objective."""
+        """Distance between value and bound, as a share of the objective; 1 where it is hidden."""
+        if self.is_hidden:
+            return 1.0
         return relative_gap(self.objective, self.lower_bound, self.scale)
 
 

@@ -35,7 +35,7 @@ def simplex_quadratic(
     linear = linear - linear.max()
     size = float(np.trace(quadratic)) + float(np.abs(linear).max())
     if size == 0:
-        return np.eye(n)[0]
+        return np.asarray(np.eye(n)[0])
     linear, Q = linear / size, quadratic / size + _RIDGE * np.eye(n)
     best = int(np.argmax(linear - 0.5 * np.diag(Q)))
     w = np.eye(n)[best] if start is None else start

@@ -204,7 +204,7 @@ def _pieces(name: str, values: Any, rows: tuple[float, ...]) -> list[Any]:
     if not known:
         raise ValueError(
             f"{name} is in memory, but the sizes of the partitions of X are not known; give a Dask "
-            "collection with the same partitions, or call X.compute_chunk_sizes() first."
+            "collection with the same partitions, such as a column of the same table."
         )
     single = not isinstance(values, Sized) or getattr(values, "ndim", 1) == 0
     if single or isinstance(values, Mapping) or sparse.issparse(values):

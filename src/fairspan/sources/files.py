@@ -182,7 +182,15 @@ def _own_types(path: str) -> tuple[dict[str, Any], frozenset[str]]:
 def _unreadable(path: str, error: Exception) -> ValueError:
     if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error):
         return ValueError(f"{path!r} is not text in UTF-8; save or convert it to that encoding.")
-    return ValueError(f"{path!r} cannot be read: {error}")
+    if "Empty CSV file" in str(error):
+        return ValueError(f"{path!r} is empty; a csv file begins with column names.")
+    hint = ""
+    if kind_of(path) == "csv":
+        hint = (
+            ". Here csv files have commas and are in UTF-8; the command fairspan moments reads "
+            "other separators and encodings"
+        )
+    return ValueError(f"{path!r} cannot be read: {error}{hint}.")
 
 
 def _types_of(parts: list[FilePart]) -> tuple[dict[str, Any], frozenset[str]]:
