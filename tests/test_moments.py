@@ -317,7 +317,7 @@ def test_moments_with_and_without_names_are_not_added():
     named = GroupMoments.from_arrays(pd.DataFrame(X, columns=["x", "y", "z"]), groups)
     plain = GroupMoments.from_arrays(X, groups)
     for left, right in ((named, plain), (plain, named)):
-        with pytest.raises(ValueError, match="with feature names .* and moments without"):
+        with pytest.raises(ValueError, match=r"with feature names .* and moments without"):
             left + right
 
 

@@ -244,7 +244,7 @@ def advise(
         distinguishable=bool(gap_interval[0] > 0),
         too_small=tuple(a for a, enough in zip(moments.labels, large, strict=True) if not enough),
         pca_total=float(moments.shares @ errors[k - 1]),
-        smallest_gap=float(frontier.gap[best]),
+        smallest_gap=float(_without_rounding(frontier.gap[best], rounding)),
         total_at_smallest_gap=float(frontier.total_error[best]),
         target_gap=target,
         weight_for_target=weight,

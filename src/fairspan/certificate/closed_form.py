@@ -28,6 +28,8 @@ from fairspan.spectrum import UNIT, TopSpace, top_space
 
 _SHARES = (0.5, 0.25, 0.75, 0.1, 0.9)
 """Places in the eigengap at which the lemma is tried."""
+_NARROWEST = 0.1
+"""The smallest distance of these places from an end of the gap, as a share of it."""
 
 
 def closed_form_bound(
@@ -107,7 +109,8 @@ def _ratio(problem: SubspaceProblem, spectrum: TopSpace, κ: FloatArray, reach: 
     """ρ: how much of the growth the parabola can eat up, the best over a few ν."""
     k, θ, vectors = problem.k, spectrum.values, spectrum.vectors
     gap = float(θ[k - 1] - θ[k])
-    if gap <= 1e3 * problem.d * UNIT * float(np.abs(θ).max()):
+    doubt = _doubt(problem, θ, gap)
+    if doubt == np.inf:
         return np.inf
     active = κ > 0
     weight = np.sqrt(0.5 * κ[active])
@@ -125,7 +128,16 @@ def _ratio(problem: SubspaceProblem, spectrum: TopSpace, κ: FloatArray, reach: 
             max(_largest(t, above), _largest(b, below)) ** 2 for t, b in zip(top, low, strict=True)
         )
         best = min(best, first, _combined(q_off, squares, reach))
-    return best
+    return doubt * best
+
+
+def _doubt(problem: SubspaceProblem, θ: FloatArray, gap: float) -> float:
+    """How much larger ρ may be for the rounding of eigenvalues; infinite where the gap is rounding.
+
+    ρ falls with the square of growths, differences of eigenvalues known to 4 d u |θ| each.
+    """
+    unsure = 8 * problem.d * UNIT * float(np.abs(θ).max()) / _NARROWEST
+    return float((1 - unsure / gap) ** -2) if gap > 10 * unsure else np.inf
 
 
 def _ratio_from_top(
@@ -133,8 +145,8 @@ def _ratio_from_top(
 ) -> float:
     """ρ from the leading eigenpairs alone: all others count as the largest of them."""
     θ, V, rest = spectrum.values, spectrum.vectors, spectrum.rest
-    gap = float(θ[-1] - rest)
-    if gap <= 1e3 * problem.d * UNIT * float(np.abs(θ).max()):
+    doubt = _doubt(problem, θ, float(θ[-1] - rest))
+    if doubt == np.inf:
         return np.inf
     active = κ > 0
     weight = np.sqrt(0.5 * κ[active])
@@ -145,13 +157,13 @@ def _ratio_from_top(
     # Blocks orthogonal to the eigenspace are at most their traces, the errors; only where that
     # is not enough are their largest eigenvalues found.
     low = problem.errors(V)[active] * weight
-    best = _best_share(θ, rest, top, low, q_off, reach)
+    best = doubt * _best_share(θ, rest, top, low, q_off, reach)
     if best >= 1:
         low = (
             np.array([_largest_outside(problem, a, V) for a in np.flatnonzero(active).tolist()])
             * weight
         )
-        best = _best_share(θ, rest, top, low, q_off, reach)
+        best = doubt * _best_share(θ, rest, top, low, q_off, reach)
     return best
 
 
