@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from fairspan._atomic import check_path, check_place
 from fairspan.report._build import build
 from fairspan.report._page import require_bokeh
 from fairspan.report._report import Report
@@ -34,6 +35,7 @@ def write_report(path: str | os.PathLike[str], X: Any, **options: Any) -> Report
         What was written.
     """
     require_bokeh()
+    check_place(check_path(path))
     report = build(X, **options)
     report.write_html(path)
     return report

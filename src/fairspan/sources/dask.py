@@ -28,6 +28,7 @@ from fairspan.sources.columns import Columns, TableOptions
 from fairspan.sources.partial import Partial, partial_moments
 from fairspan.sources.readers import in_tables
 from fairspan.sources.table import Add, Step, missing_extra, moments_of_parts
+from fairspan.sources.values import ColumnError
 
 _BRANCHES = 8
 """Sums of so many parts are tasks of their own."""
@@ -86,7 +87,10 @@ class _FrameTask:
         import pyarrow as pa
 
         table = pa.Table.from_pandas(frame, preserve_index=False)
-        return self.step(in_tables([table], self.rows))
+        try:
+            return self.step(in_tables([table], self.rows))
+        except ColumnError as error:
+            raise error.at("one partition of the frame") from None
 
 
 def map_and_add(task: Callable[[Any], Any], parts: Iterable[Any], add: Add) -> Any:
