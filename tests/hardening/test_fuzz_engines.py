@@ -90,8 +90,8 @@ def test_weights_count_as_in_memory(name):
             assert_same(found, expected)
 
 
-# Rows are scored one by one in memory, in moments here, which square them once more.
-TOO_LARGE = {"all huge"}
+# Rows are scored one by one in memory, and by their moments here, whose range is smaller.
+BEYOND = {"all huge", "squares vanish", "subnormal"}
 
 
 @pytest.mark.parametrize("name", wrapped(inputs.TABLES, inputs.table))
@@ -105,7 +105,7 @@ def test_a_table_in_parts_is_projected_like_the_whole(name, method):
         np.testing.assert_allclose(found, expected)
 
 
-@pytest.mark.parametrize("name", sorted({*wrapped(inputs.TABLES, inputs.table)} - TOO_LARGE))
+@pytest.mark.parametrize("name", sorted({*wrapped(inputs.TABLES, inputs.table)} - BEYOND))
 def test_a_table_in_parts_is_scored_like_the_whole(name):
     table = inputs.table(name)
     expected = outcome(MODEL.score, table)

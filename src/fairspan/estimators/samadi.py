@@ -132,7 +132,7 @@ moments_, result_
             components=subspace.T,
             group_errors=problem.errors(subspace),
             objective=value,
-            lower_bound=safe_bound(game.bound, value, game.problem.scale),
+            lower_bound=safe_bound(game.bound, value, problem.scale),
             status="optimal" if gap <= self.tol else "feasible",
             scale=game.problem.scale,
             solver=self.solver,
