@@ -88,7 +88,7 @@ def _centred(
 
 def _check_underflow(X: Any, shift: FloatArray) -> None:
     """Refuse values whose squares vanish, which look as if nothing varied."""
-    largest = np.abs(X.toarray() if is_sparse(X) else X - shift).max(initial=0.0)
+    largest = np.abs(X.data if is_sparse(X) else X - shift).max(initial=0.0)
     if 0 < largest < _VANISHES:
         raise ValueError(
             f"X varies by {largest:.2g} at most, too little to square in double precision; rescale "
