@@ -28,9 +28,11 @@ def test_a_reader_that_goes_away_is_no_error(folder):
     assert (folder / "model.npz").exists()
 
 
-# Stops in the middle of writing, says so, and waits to be stopped.
+# Stops in the middle of writing, says so, and waits to be stopped. A shell may have started these
+# tests in the background, where interrupts are ignored.
 STUCK = """
-import os, sys, time
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 def stuck(number):
     print("writing", flush=True)
     time.sleep(60)
@@ -56,7 +58,8 @@ def test_an_interrupted_run_says_so_and_leaves_the_old_file_whole(folder):
 
 # Tells when the first heavy import begins, and waits there to be stopped.
 STARTING = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 class Slow:
     def find_spec(self, name, path=None, target=None):
         if name in ("numpy", "scipy", "sklearn"):
