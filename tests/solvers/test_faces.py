@@ -8,7 +8,7 @@ import pytest
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.boundary import solve_boundary
-from fairspan.solvers.faces import settle_face
+from fairspan.solvers.faces import _Deflated, _NearAxis, settle_face
 from fairspan.solvers.pieces import TwoPieces
 from tests import reference
 
@@ -63,6 +63,47 @@ def test_near_an_axis_no_subspace_is_below_the_bound_of_its_face(seed):
         errors = problem.errors(np.linalg.qr(columns)[0])
         if errors[1] <= face.reach:
             assert objective.value(errors) >= face.bound * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_corners_near_an_axis_are_below_both_pieces(seed):
+    rng = np.random.default_rng(seed)
+    objective = RobustFairObjective(
+        rng.dirichlet([1.0, 1.0]), rng.exponential(1.0), rng.uniform(0.1, 5, 2)
+    )
+    pieces = TwoPieces(objective)
+    near = _NearAxis(pieces, 1, 1.0, 2.0)
+    for y in np.sqrt(objective.radii[1]) * rng.uniform(0, 1, 20):
+        error = rng.exponential(1.0)
+        true = pieces.both((error, y**2))
+        for least, value in zip(near._corner(error, y), true, strict=True):
+            assert least <= value * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_towards_an_axis_the_other_error_falls_no_faster_than_is_said(seed):
+    rng = np.random.default_rng([8, seed])
+    d, k = 6, int(rng.integers(2, 5))
+    low, full = rng.normal(size=(2, d)), rng.normal(size=(9, d))
+    moments = np.array([full.T @ full / 9, low.T @ low / 2])
+    problem = SubspaceProblem(moments, np.array([0.5, 0.5]), k)
+    deflated = _Deflated.of(problem, 1)
+    closest = np.inf
+    for sign in (1.0, -1.0):
+        on_axis = deflated.extreme(sign)
+        for y in (0.3, 0.03):
+            fall = deflated.fall(sign, on_axis, y, 1e-14)
+            # Subspaces that give up most of the other error for a little of this group's.
+            for weight in np.geomspace(1.0, 1e5, 60):
+                basis = np.linalg.eigh(sign * moments[0] + weight * moments[1])[1]
+                other, own = reference.group_errors(moments, basis[:, -k:])
+                depth = np.sqrt(max(own, 0.0))
+                if 1e-6 < depth <= y:
+                    lost = -on_axis.bound - sign * other
+                    assert lost <= fall * depth + 1e-9
+                    closest = min(closest, 1 - lost / (fall * depth))
+    # The bound is met nearly, or the attempts above say little.
+    assert closest < 0.3
 
 
 def reference_errors(moments: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
