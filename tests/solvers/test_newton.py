@@ -11,7 +11,7 @@ from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
 from fairspan.solvers.boundary import solve_boundary
 from fairspan.solvers.certified_newton import solve_newton
-from fairspan.solvers.front import SolverOptions, solve
+from fairspan.solvers.front import Patience, SolverOptions, solve
 from fairspan.solvers.newton import _localise, descend
 from fairspan.solvers.subgradient import solve_subgradient
 from tests import reference
@@ -248,3 +248,17 @@ def test_minimising_the_printed_many_group_theorem_costs_half_a_percent_or_more(
     V, printed = minimise_the_printed_objective(moments, shares, weight, radii, 3, starts)
     assert printed(V) < printed(right.components.T)
     assert value_of(problem, objective, V) >= 1.005 * right.objective
+
+
+def test_fits_that_share_their_patience_leave_what_they_do_not_need(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    patience = Patience(8.0, 4)
+    assert patience.share() == 2.0
+    now += 0.5  # Three fits are left, and 7.5 seconds.
+    assert patience.share() == 2.5
+    now += 2.5
+    assert patience.share() == 2.5
+    now += 9.0
+    assert patience.share() == 0.0
+    assert patience.share() == 0.0

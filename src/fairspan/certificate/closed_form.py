@@ -28,7 +28,7 @@ from fairspan.spectrum import UNIT, TopSpace, top_space
 
 _SHARES = (0.5, 0.25, 0.75, 0.1, 0.9)
 """Places in the eigengap at which the lemma is tried."""
-_NARROWEST = 0.1
+_NARROWEST = min(*_SHARES, 1 - max(_SHARES))
 """The smallest distance of these places from an end of the gap, as a share of it."""
 
 
