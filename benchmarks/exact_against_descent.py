@@ -9,10 +9,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.measure import seconds, write
 from fairspan import GroupMoments
-from fairspan.objectives import RobustFairObjective, radii_from
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import solve_boundary
-from fairspan.solvers.subgradient import solve_subgradient
+from fairspan.objectives.robust import RobustFairObjective, radii_from
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.descent import solve_subgradient
+from fairspan.solvers.two_groups.boundary import solve_boundary
 from tests.conftest import PAPER_FILES, paper_table, standardised
 
 WEIGHT, RADIUS, COMPONENTS = 2.5, 0.15, 3

@@ -11,10 +11,10 @@ from threadpoolctl import threadpool_limits
 from benchmarks.fit import made_data
 from benchmarks.measure import ratio, seconds, write
 from fairspan import GroupMoments, RobustFairPCA
-from fairspan.objectives import RobustFairObjective, radii_from
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import solve_boundary
-from fairspan.solvers.lines import Boundary
+from fairspan.objectives.robust import RobustFairObjective, radii_from
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.lines import Boundary
 from tests.conftest import data_directory
 
 

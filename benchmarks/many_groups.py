@@ -12,11 +12,11 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.measure import seconds, write
 from fairspan import GroupMoments
-from fairspan.objectives import RobustFairObjective, radii_from
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.certified_newton import solve_newton
+from fairspan.objectives.robust import RobustFairObjective, radii_from
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.descent import solve_subgradient
+from fairspan.solvers.many_groups.certified_newton import solve_newton
 from fairspan.solvers.result import SolverResult
-from fairspan.solvers.subgradient import solve_subgradient
 from tests.many_groups import COMPONENTS, RADII, WEIGHTS, grouped_tables
 
 

@@ -21,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.front import SolverOptions, solve
-from fairspan.solvers.newton import descend
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.door import SolverOptions, solve
+from fairspan.solvers.many_groups.newton import descend
 from fairspan.solvers.result import SolverResult
 from tests import reference
 from tests.certificate import problems

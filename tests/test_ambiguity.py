@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import sqrtm
 
 from fairspan import GroupMoments, RobustFairPCA, gelbrich_divergence
-from fairspan.ambiguity import bootstrap_radii, worst_case_rows
+from fairspan.objectives.ambiguity import bootstrap_radii, worst_case_rows
 from tests import reference
 
 

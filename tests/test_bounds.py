@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairspan._bounds import at_least, at_most
+from fairspan.ground.bounds import at_least, at_most
 
 
 def test_an_upper_bound_is_rounded_up():

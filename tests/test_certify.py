@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from fairspan import GroupMoments, RobustFairPCA, certify
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.certified_newton import solve_newton
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.many_groups.certified_newton import solve_newton
 from tests import reference
 
 SETTINGS = [(0.0, 0.0), (0.5, 0.15), (2.0, 1.0)]

@@ -9,9 +9,9 @@ import pytest
 from sklearn.decomposition import PCA
 
 from fairspan import RobustFairPCA, metrics
-from fairspan._compare import OWN_PCA, compare
 from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.samadi import FairPCA
+from fairspan.judging.compare import OWN_PCA, compare
 from tests.estimators.test_samadi import random_groups
 
 pytest.importorskip("pandas")

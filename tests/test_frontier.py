@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fairspan import GroupMoments, RobustFairPCA
 from fairspan.estimators.exact import ExactlyFairPCA
-from fairspan.frontier import fairness_frontier
+from fairspan.frontier.frontier import fairness_frontier
 from tests import reference
 from tests.conftest import PAPER_FILES, needs_paper_data, paper_table, standardised
 
@@ -233,8 +233,8 @@ def test_more_than_two_groups_give_points_for_each_weight(cancer):
 
 def test_points_that_are_not_proved_are_warned_of(cancer, monkeypatch):
     X, groups = cancer
-    monkeypatch.setattr("fairspan.frontier._PROVED", 1e-16)
-    monkeypatch.setattr("fairspan.problem.SubspaceProblem.resolution", lambda *_: 0.0)
+    monkeypatch.setattr("fairspan.frontier.frontier._PROVED", 1e-16)
+    monkeypatch.setattr("fairspan.problem.subspace.SubspaceProblem.resolution", lambda *_: 0.0)
     with pytest.warns(ConvergenceWarning, match="not proved optimal"):
         fairness_frontier(X, 3, sensitive_features=groups, standardize=True)
 
@@ -345,7 +345,7 @@ def test_one_group_has_no_trade_off(cancer):
 def test_groups_too_small_to_resample_are_refused(cancer, monkeypatch):
     X, _ = cancer
     groups = np.where(np.arange(len(X)) < 1, "tiny", "rest")
-    monkeypatch.setattr("fairspan._resample._DRAWS", 1)
+    monkeypatch.setattr("fairspan.moments.resampling._DRAWS", 1)
     with pytest.raises(ValueError, match="more rows"):
         fairness_frontier(
             X, 1, sensitive_features=groups, n_bootstrap=50, fairness_weights=[0], random_state=1

@@ -7,7 +7,7 @@ import datetime
 import numpy as np
 import pytest
 
-from fairspan.groups import Groups, encode_groups, sort_labels
+from fairspan.moments.groups import Groups, encode_groups, sort_labels
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

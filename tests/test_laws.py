@@ -8,10 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fairspan import GroupMoments, RobustFairPCA
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import solve_boundary
-from fairspan.solvers.subgradient import solve_subgradient
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.descent import solve_subgradient
+from fairspan.solvers.two_groups.boundary import solve_boundary
 from tests import reference
 
 seeds = st.integers(0, 2**32 - 1)

@@ -13,13 +13,13 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "fairspan"
 
 DOWNWARDS = {
-    ("moments", "sources.dask"): "from_arrays takes Dask arrays, if they are given",
-    ("estimators.lazy", "sources.dask"): "fit and transform take Dask arrays, if they are given",
-    ("estimators.export", "model_file"): "save is a method, and a file knows every estimator",
-    ("_archive", "__init__"): "a file names the version that wrote it",
+    ("moments.group_moments", "tables.dask"): "from_arrays takes Dask arrays, if they are given",
+    ("estimators.lazy", "tables.dask"): "fit and transform take Dask arrays, if they are given",
+    ("estimators.export", "storage.model_file"): "save is a method, and a file knows every estimator",
+    ("ground.archive", "__init__"): "a file names the version that wrote it",
     ("report._build", "__init__"): "a page names the version that made it",
-    ("model_file", "__init__"): "the public estimators are those that a file may hold",
-    ("frontier", "plotting"): "plot is a method, and needs an extra",
+    ("storage.model_file", "__init__"): "the public estimators are those that a file may hold",
+    ("frontier.frontier", "plotting"): "plot is a method, and needs an extra",
 }
 """Imports inside functions that reach below, and why."""
 

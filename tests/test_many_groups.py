@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fairspan import RobustFairPCA, SmallGroupWarning
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.certified_newton import solve_newton
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.many_groups.certified_newton import solve_newton
 from tests import reference
 from tests.conftest import needs_paper_data
 from tests.many_groups import COMPONENTS, RADII, WEIGHTS, grouped_tables

@@ -9,8 +9,8 @@ from sklearn.decomposition import PCA
 from sklearn.svm import SVC
 
 from fairspan import GroupMoments, RobustFairPCA, metrics
-from fairspan._leakage import ks_distance
-from fairspan._linear_svm import linear_svm
+from fairspan.judging.leakage import ks_distance
+from fairspan.judging.linear_svm import linear_svm
 from tests.estimators.test_samadi import random_groups
 
 

@@ -31,7 +31,7 @@ from fairspan import (
     RobustFairPCA,
     load_model,
 )
-from fairspan import _archive as archive
+from fairspan.ground import archive
 
 ESTIMATORS = [
     RobustFairPCA(3, fairness_weight=0.5),
@@ -310,7 +310,7 @@ def test_foreign_files_are_named(model, tmp_path):
     ids=str,
 )
 def test_a_made_up_file_with_a_right_hash_is_refused_too(change, text, saved):
-    classes = fairspan.model_file._CLASSES
+    classes = fairspan.storage.model_file._CLASSES
     content = archive.read(saved, "fairspan.model", classes).content
     for name, value in change.items():
         content[name] = content[name] | value if name == "attributes" else value

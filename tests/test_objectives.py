@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairspan.objectives import (
+from fairspan.objectives.robust import (
     RobustFairObjective,
     radii_from,
     worst_error,

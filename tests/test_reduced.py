@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from fairspan import GroupMoments, RobustFairPCA
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
-from fairspan.reduced import ReducedBasis, new_directions
-from fairspan.solvers.boundary import solve_boundary
-from fairspan.solvers.front import SolverOptions, solve
-from fairspan.solvers.lines import Boundary
-from fairspan.solvers.newton import descend
-from fairspan.solvers.reduced_newton import descend_reduced
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.reduced import ReducedBasis, new_directions
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.door import SolverOptions, solve
+from fairspan.solvers.many_groups.newton import descend
+from fairspan.solvers.many_groups.reduced_newton import descend_reduced
+from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.lines import Boundary
 from tests import reference
 
 D = 300

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from fairspan.problem import SubspaceProblem
-from fairspan.spectrum import top_space
+from fairspan.problem.spectrum import top_space
+from fairspan.problem.subspace import SubspaceProblem
 from tests import reference
 
 SIZES = [(2, 1), (5, 2), (5, 5), (40, 10), (255, 3), (256, 1), (300, 3), (300, 37), (300, 100)]

@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairspan import datasets, metrics, plotting, report, scorers, sources
-    from fairspan._certify import certify
-    from fairspan._compare import compare
-    from fairspan.advice import advise
-    from fairspan.ambiguity import gelbrich_divergence
     from fairspan.estimators.convex import ConvexFairPCA
     from fairspan.estimators.exact import ExactlyFairPCA
     from fairspan.estimators.nullspace import NullSpaceFairPCA
     from fairspan.estimators.robust import RobustFairPCA
-    from fairspan.estimators.robust_cv import RobustFairPCACV
     from fairspan.estimators.samadi import FairPCA
     from fairspan.exceptions import HiddenFeatureWarning, NoGroupsWarning, SmallGroupWarning
-    from fairspan.frontier import Frontier, fairness_frontier
-    from fairspan.model_file import load_model
-    from fairspan.moments import GroupMoments
+    from fairspan.frontier.advice import advise
+    from fairspan.frontier.frontier import Frontier, fairness_frontier
+    from fairspan.judging.certify import certify
+    from fairspan.judging.compare import compare
+    from fairspan.moments.group_moments import GroupMoments
+    from fairspan.objectives.ambiguity import gelbrich_divergence
+    from fairspan.selection.robust_cv import RobustFairPCACV
+    from fairspan.storage.model_file import load_model
 
 __version__ = "0.1.0"
 
@@ -52,20 +52,20 @@ _HOMES = {
     "ConvexFairPCA": "estimators.convex",
     "ExactlyFairPCA": "estimators.exact",
     "FairPCA": "estimators.samadi",
-    "Frontier": "frontier",
-    "GroupMoments": "moments",
+    "Frontier": "frontier.frontier",
+    "GroupMoments": "moments.group_moments",
     "HiddenFeatureWarning": "exceptions",
     "NoGroupsWarning": "exceptions",
     "NullSpaceFairPCA": "estimators.nullspace",
     "RobustFairPCA": "estimators.robust",
-    "RobustFairPCACV": "estimators.robust_cv",
+    "RobustFairPCACV": "selection.robust_cv",
     "SmallGroupWarning": "exceptions",
-    "advise": "advice",
-    "certify": "_certify",
-    "compare": "_compare",
-    "fairness_frontier": "frontier",
-    "gelbrich_divergence": "ambiguity",
-    "load_model": "model_file",
+    "advise": "frontier.advice",
+    "certify": "judging.certify",
+    "compare": "judging.compare",
+    "fairness_frontier": "frontier.frontier",
+    "gelbrich_divergence": "objectives.ambiguity",
+    "load_model": "storage.model_file",
 }
 """Where names are defined. All is imported when it is first used, so that commands start at
 once; no module may have a public function's name, which it would hide."""

@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from fairspan._projection import total_and_gap
-from fairspan._validation import check_choice
+from fairspan.ground.parameters import check_choice
+from fairspan.moments.projection import total_and_gap
 
 __all__ = ["GroupErrorScorer", "error_gap", "total_error", "total_plus_gap"]
 

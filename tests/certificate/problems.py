@@ -6,10 +6,10 @@ import itertools
 
 import numpy as np
 
-from fairspan.mixture import Mixture
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.newton import descend
+from fairspan.objectives.mixture import Mixture
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.many_groups.newton import descend
 from tests import reference
 
 

@@ -13,10 +13,10 @@ from fairspan import RobustFairPCA
 from fairspan.certificate.box import Box, root_box, tighten
 from fairspan.certificate.branch import Prover
 from fairspan.certificate.relaxation import relax
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.certified_newton import solve_newton
-from fairspan.solvers.newton import descend
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.many_groups.certified_newton import solve_newton
+from fairspan.solvers.many_groups.newton import descend
 from tests import reference
 from tests.certificate.problems import (
     attained,

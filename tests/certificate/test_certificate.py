@@ -7,11 +7,11 @@ import pytest
 
 from fairspan.certificate.box import Box, root_box
 from fairspan.certificate.closed_form import _ratio, _ratio_from_top, closed_form_bound, parabola
-from fairspan.mixture import Mixture
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.certified_newton import solve_newton
-from fairspan.spectrum import top_space
+from fairspan.objectives.mixture import Mixture
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.spectrum import top_space
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.many_groups.certified_newton import solve_newton
 from tests import reference
 from tests.certificate.problems import (
     attained,

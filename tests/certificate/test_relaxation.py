@@ -9,7 +9,7 @@ import pytest
 
 from fairspan.certificate.box import Box
 from fairspan.certificate.relaxation import _Chords
-from fairspan.objectives import RobustFairObjective
+from fairspan.objectives.robust import RobustFairObjective
 
 
 def piece(shares, weight, radii, m, pair):

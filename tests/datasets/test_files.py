@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from fairspan import datasets
-from fairspan._atomic import replacing
 from fairspan.datasets.files import local_bytes, user_cache
+from fairspan.ground.atomic import replacing
 from tests.datasets.server import Answer
 
 pooch = pytest.importorskip("pooch")

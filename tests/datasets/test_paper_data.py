@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairspan import datasets
-from fairspan.groups import encode_groups
+from fairspan.moments.groups import encode_groups
 from tests.conftest import PAPER_FILES, needs_paper_data, paper_table
 
 # Sizes in the paper's table of data sets; for the faces, of the file.

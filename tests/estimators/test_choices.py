@@ -14,11 +14,11 @@ from fairspan import (
     SmallGroupWarning,
     gelbrich_divergence,
 )
-from fairspan.groups import encode_groups
-from fairspan.objectives import RobustFairObjective, worst_error
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.certified_newton import solve_newton
-from fairspan.solvers.subgradient import random_subspaces
+from fairspan.moments.groups import encode_groups
+from fairspan.objectives.robust import RobustFairObjective, worst_error
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.descent import random_subspaces
+from fairspan.solvers.many_groups.certified_newton import solve_newton
 
 
 def table(n_groups=3, n=300, d=5, seed=0):

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fairspan import GroupMoments, NoGroupsWarning
 from fairspan.estimators.samadi import FairPCA
-from fairspan.solvers.simplex import simplex_quadratic
+from fairspan.solvers.many_groups.simplex import simplex_quadratic
 from tests.conftest import needs_paper_data, paper_table, standardised
 
 

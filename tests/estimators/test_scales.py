@@ -17,7 +17,7 @@ from fairspan import (
     load_model,
     metrics,
 )
-from fairspan.ambiguity import gelbrich_divergence
+from fairspan.objectives.ambiguity import gelbrich_divergence
 
 GROUPS = np.repeat(["a", "b"], 60)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fairspan
 from fairspan import GroupMoments, RobustFairPCA, RobustFairPCACV, metrics, scorers
-from fairspan.groups import encode_groups
+from fairspan.moments.groups import encode_groups
 from tests.hardening import inputs
 from tests.hardening.law import REFUSED, outcome, searched
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from fairspan.objectives import RobustFairObjective, radii_from
-from fairspan.problem import SubspaceProblem
+from fairspan.objectives.robust import RobustFairObjective, radii_from
+from fairspan.problem.subspace import SubspaceProblem
 from fairspan.report._curve import TOLERANCE, trace_page_curve
 from fairspan.report._settings import Settings
-from fairspan.solvers.boundary import solve_boundary
-from fairspan.solvers.trace import TradeOff
+from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.trace import TradeOff
 from tests import reference
 from tests.test_frontier import moments_of
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairspan import GroupMoments, RobustFairPCA, report
-from fairspan._bounds import at_most
+from fairspan.ground.bounds import at_most
 from tests.report.conftest import HOSTILE, many_rows
 
 SLIDERS = ("weight", "radius", "components")

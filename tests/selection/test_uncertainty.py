@@ -9,8 +9,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from fairspan import GroupMoments, RobustFairPCA, fairness_frontier, metrics
-from fairspan._resample import resampled_moments
-from fairspan.groups import encode_groups
+from fairspan.moments.groups import encode_groups
+from fairspan.moments.resampling import resampled_moments
 
 
 class FixedWeights:

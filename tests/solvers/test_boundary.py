@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import solve_boundary
-from fairspan.solvers.lines import Boundary
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.lines import Boundary
 from tests import reference
 
 FAIRNESS_WEIGHTS = (0.0, 0.05, 0.5, 2.5, 20.0)

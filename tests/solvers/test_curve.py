@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import solve_boundary
-from fairspan.solvers.curve import Curve, follow
-from fairspan.solvers.pieces import TwoPieces
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.curve import Curve, follow
+from fairspan.solvers.two_groups.pieces import TwoPieces
 from tests import reference
 
 

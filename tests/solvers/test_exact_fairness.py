@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import solve_boundary
-from fairspan.solvers.exact_fairness import solve_exactly_fair
-from fairspan.solvers.lines import Boundary
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.exact_fairness import solve_exactly_fair
+from fairspan.solvers.two_groups.lines import Boundary
 from tests import reference
 from tests.conftest import PAPER_FILES, needs_paper_data, paper_table, standardised
 

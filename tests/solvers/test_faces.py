@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import solve_boundary
-from fairspan.solvers.faces import _Deflated, _NearAxis, settle_face
-from fairspan.solvers.pieces import TwoPieces
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.faces import _Deflated, _NearAxis, settle_face
+from fairspan.solvers.two_groups.pieces import TwoPieces
 from tests import reference
 
 

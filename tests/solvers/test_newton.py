@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from fairspan.mixture import Mixture
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import solve_boundary
-from fairspan.solvers.certified_newton import solve_newton
-from fairspan.solvers.front import Patience, SolverOptions, solve
-from fairspan.solvers.newton import _localise, descend
-from fairspan.solvers.subgradient import solve_subgradient
+from fairspan.objectives.mixture import Mixture
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.descent import solve_subgradient
+from fairspan.solvers.door import Patience, SolverOptions, solve
+from fairspan.solvers.many_groups.certified_newton import solve_newton
+from fairspan.solvers.many_groups.newton import _localise, descend
+from fairspan.solvers.two_groups.boundary import solve_boundary
 from tests import reference
 from tests.conftest import PAPER_FILES, needs_paper_data, paper_table, standardised
 from tests.many_groups import grouped_tables

@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from fairspan import RobustFairPCA
-from fairspan.problem import SubspaceProblem
+from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.result import is_closed, relative_gap, safe_bound
 
 

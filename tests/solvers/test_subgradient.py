@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.linalg import sqrtm
 
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import solve_boundary
-from fairspan.solvers.bounds import convergence_bound, lipschitz_constant, plain_bound
-from fairspan.solvers.subgradient import random_subspaces, solve_subgradient
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.descent import random_subspaces, solve_subgradient
+from fairspan.solvers.many_groups.bounds import convergence_bound, lipschitz_constant, plain_bound
+from fairspan.solvers.two_groups.boundary import solve_boundary
 from tests import reference
 from tests.conftest import needs_paper_data, paper_table, standardised
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairspan._types import FloatArray
-from fairspan.mixture import Mixture
-from fairspan.problem import SubspaceProblem
+from fairspan.ground.types import FloatArray
+from fairspan.objectives.mixture import Mixture
+from fairspan.problem.subspace import SubspaceProblem
 
 _EVALUATIONS = 8
 

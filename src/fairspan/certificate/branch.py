@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairspan._types import FloatArray
 from fairspan.certificate.box import Box, root_box, tighten
 from fairspan.certificate.closed_form import closed_form_bound
 from fairspan.certificate.relaxation import Relaxation, relax
-from fairspan.mixture import Mixture
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
+from fairspan.ground.types import FloatArray
+from fairspan.objectives.mixture import Mixture
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
 
 _ROUNDS = 5
 _PATIENCE = 8

@@ -20,11 +20,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairspan._types import FloatArray
 from fairspan.certificate.box import Box
-from fairspan.mixture import Mixture
-from fairspan.problem import SubspaceProblem
-from fairspan.spectrum import UNIT, TopSpace, top_space
+from fairspan.ground.types import FloatArray
+from fairspan.objectives.mixture import Mixture
+from fairspan.problem.spectrum import UNIT, TopSpace, top_space
+from fairspan.problem.subspace import SubspaceProblem
 
 _SHARES = (0.5, 0.25, 0.75, 0.1, 0.9)
 """Places in the eigengap at which the lemma is tried."""

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linprog
 
-from fairspan._types import FloatArray
 from fairspan.certificate.box import Box
-from fairspan.mixture import Mixture
-from fairspan.objectives import Pair, RobustFairObjective, largest_difference
-from fairspan.problem import SubspaceProblem
+from fairspan.ground.types import FloatArray
+from fairspan.objectives.mixture import Mixture
+from fairspan.objectives.robust import Pair, RobustFairObjective, largest_difference
+from fairspan.problem.subspace import SubspaceProblem
 
 _MEMORY = 80
 """So many of the latest points are kept for the next box."""

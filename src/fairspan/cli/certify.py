@@ -6,14 +6,14 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from fairspan import _moments_file
-from fairspan._bounds import at_most
-from fairspan._certify import certify
 from fairspan.cli import NOT_PROVED, OK, UsageError, console, summary
 from fairspan.cli.data import add_json_argument
-from fairspan.model_file import read_model
-from fairspan.moments import GroupMoments
+from fairspan.ground.bounds import at_most
+from fairspan.judging.certify import certify
+from fairspan.moments import file as moments_file
+from fairspan.moments.group_moments import GroupMoments
 from fairspan.solvers.result import SolverResult
+from fairspan.storage.model_file import read_model
 
 _EXAMPLES = """\
 examples:
@@ -87,7 +87,7 @@ def _moments(model: Any, options: argparse.Namespace) -> GroupMoments:
             )
         own: GroupMoments = model.moments_
         return own
-    moments, _ = _moments_file.load(options.moments)
+    moments, _ = moments_file.load(options.moments)
     mine = getattr(model, "feature_names_in_", None)
     theirs = moments.feature_names
     same = mine is None or theirs is None or list(mine) == list(theirs)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fairspan._types import FloatArray
 from fairspan.cli.tables import Coded, Source
+from fairspan.ground.types import FloatArray
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from fairspan._bounds import at_most
-from fairspan._compare import OWN_PCA, compare
 from fairspan.cli import OK, UsageError, console, in_options, summary
 from fairspan.cli.data import Data, add_json_argument, add_table_arguments, is_moments, load_data
 from fairspan.cli.fit import add_model_arguments, check_model_arguments, estimator
@@ -22,7 +20,9 @@ from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.exact import ExactlyFairPCA
 from fairspan.estimators.nullspace import NullSpaceFairPCA
 from fairspan.estimators.samadi import FairPCA
-from fairspan.groups import encode_groups
+from fairspan.ground.bounds import at_most
+from fairspan.judging.compare import OWN_PCA, compare
+from fairspan.moments.groups import encode_groups
 
 _NUMBERS = ("error_gap", "total_error", "largest_error", "optimality_gap", "seconds")
 _HEADINGS = ("gap", "total error", "largest group error", "proved within", "seconds")

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-from fairspan._bounds import at_most
+from fairspan.ground.bounds import at_most
 
 _WIDTH = 30
 _EVERY = 0.1

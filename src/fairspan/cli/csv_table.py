@@ -17,7 +17,7 @@ import numpy as np
 from fairspan.cli.cells import NotNumbers
 from fairspan.cli.console import Progress
 from fairspan.cli.tables import Coded, Table
-from fairspan.sources.values import MISSING_WORDS
+from fairspan.tables.values import MISSING_WORDS
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _TRUTHS = {"true": 1.0, "false": 0.0} | dict.fromkeys(map(str.lower, MISSING_WORDS), np.nan)

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fairspan import _moments_file
-from fairspan._archive import format_of
-from fairspan._types import FloatArray
 from fairspan.cli import UsageError
 from fairspan.cli.columns import Columns, choose, find, unknown
 from fairspan.cli.rows import Preparation, Rows
 from fairspan.cli.tables import Coded, Source, Table, open_table
-from fairspan.moments import GroupMoments
-from fairspan.sources.labels import intersected, parser, with_types
-from fairspan.sources.partial import Partial, check_weights, partial_moments
+from fairspan.ground.archive import format_of
+from fairspan.ground.types import FloatArray
+from fairspan.moments import file as moments_file
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.tables.labels import intersected, parser, with_types
+from fairspan.tables.partial import Partial, check_weights, partial_moments
 
 _MOST_GROUPS = 200
 """A column with more values is hardly one of groups, and each costs a matrix."""
@@ -118,7 +118,7 @@ def load_moments(options: argparse.Namespace) -> tuple[GroupMoments, Columns | N
             f"{given[0]} chooses columns of a table, but {options.data!r} holds moments, whose "
             "features and groups are fixed; leave it out."
         )
-    moments, columns = _moments_file.load(options.data)
+    moments, columns = moments_file.load(options.data)
     return moments, None if columns is None else Columns.from_json(columns)
 
 

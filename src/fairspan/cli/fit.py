@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from fairspan import __version__
-from fairspan._validation import check_integer, check_number
 from fairspan.cli import OK, summary
 from fairspan.cli.console import answer, paint, sentences
 from fairspan.cli.data import (
@@ -23,7 +22,8 @@ from fairspan.cli.data import (
 )
 from fairspan.cli.paths import check_output
 from fairspan.estimators.robust import RobustFairPCA
-from fairspan.model_file import save_model
+from fairspan.ground.parameters import check_integer, check_number
+from fairspan.storage.model_file import save_model
 
 _EXAMPLES = """\
 examples:

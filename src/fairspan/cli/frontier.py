@@ -10,9 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from fairspan._atomic import replacing
-from fairspan._bounds import at_most
-from fairspan._validation import check_integer, check_number
 from fairspan.cli import OK, UsageError, console, summary
 from fairspan.cli.data import (
     Data,
@@ -25,8 +22,11 @@ from fairspan.cli.data import (
     load_table_moments,
 )
 from fairspan.cli.paths import check_output
-from fairspan.frontier import Frontier, fairness_frontier
-from fairspan.moments import GroupMoments
+from fairspan.frontier.frontier import Frontier, fairness_frontier
+from fairspan.ground.atomic import replacing
+from fairspan.ground.bounds import at_most
+from fairspan.ground.parameters import check_integer, check_number
+from fairspan.moments.group_moments import GroupMoments
 
 _ENDINGS = (".csv", ".json", ".png", ".svg", ".pdf")
 _SHOWN = 12

@@ -7,12 +7,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from fairspan import _moments_file
-from fairspan._archive import format_of
 from fairspan.cli import OK, console, summary
 from fairspan.cli.data import add_json_argument
 from fairspan.cli.moments import groups_table, moments_document
-from fairspan.model_file import ModelFile, read_model
+from fairspan.ground.archive import format_of
+from fairspan.moments import file as moments_file
+from fairspan.storage.model_file import ModelFile, read_model
 
 _EXAMPLES = """\
 examples:
@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Tell what the file holds."""
     size = f"{os.path.getsize(options.file):,} bytes"
-    if format_of(options.file) == _moments_file.FORM:
-        moments, _ = _moments_file.load(options.file)
+    if format_of(options.file) == moments_file.FORM:
+        moments, _ = moments_file.load(options.file)
         lines = [summary.data_line(Path(options.file).name, moments), "", groups_table(moments), ""]
         lines += [f"features  {_some(moments.feature_names, moments.n_features)}"]
         document = {"kind": "moments", **moments_document(moments)}

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
-from fairspan import _moments_file
-from fairspan._types import Label
 from fairspan.cli import OK, UsageError, console, summary
 from fairspan.cli.data import add_json_argument
 from fairspan.cli.moments import groups_table, moments_document
 from fairspan.cli.paths import check_output
+from fairspan.ground.types import Label
+from fairspan.moments import file as moments_file
 
 _EXAMPLES = """\
 examples:
@@ -40,16 +40,16 @@ def run(options: argparse.Namespace) -> int:
     twice = next((str(place) for place in places if places.count(place) > 1), None)
     if twice:
         raise UsageError(f"{twice!r} is given more than once; its rows would count again.")
-    total, columns = _moments_file.load(options.files[0])
+    total, columns = moments_file.load(options.files[0])
     for path in options.files[1:]:
-        more, others = _moments_file.load(path)
+        more, others = moments_file.load(path)
         try:
             _check_labels(total.labels, more.labels)
             total = total + more
         except ValueError as error:
             raise ValueError(f"{path!r} does not fit {options.files[0]!r}: {error}") from None
         columns = columns if columns == others else None
-    _moments_file.save(options.output, total, columns)
+    moments_file.save(options.output, total, columns)
     lines = [summary.data_line(f"{len(options.files)} files", total), "", groups_table(total), ""]
     lines += [f"Moments: {options.output}"]
     lines += [f"Next:  fairspan fit {shlex.quote(options.output)} -k 3 -o model.npz"]

@@ -7,11 +7,11 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from fairspan import _moments_file
 from fairspan.cli import OK, UsageError, console, summary
 from fairspan.cli.data import add_json_argument, add_table_arguments, is_moments, load_table_moments
 from fairspan.cli.paths import check_output
-from fairspan.moments import GroupMoments
+from fairspan.moments import file as moments_file
+from fairspan.moments.group_moments import GroupMoments
 
 _EXAMPLES = """\
 examples:
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"{options.data!r} is no table; fairspan info tells what it holds.")
     data = load_table_moments(options)
     moments = data.moments
-    _moments_file.save(options.output, moments, data.columns.to_json())
+    moments_file.save(options.output, moments, data.columns.to_json())
     lines = [summary.data_line(Path(options.data).name, moments, data.columns.by)]
     lines += [f"  {note}" for note in data.notes]
     lines += ["", groups_table(moments), "", f"Moments, without any row: {options.output}"]

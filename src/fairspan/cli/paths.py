@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from fairspan._atomic import check_place
+from fairspan.ground.atomic import check_place
 
 
 def check_output(

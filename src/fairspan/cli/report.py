@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from fairspan._atomic import replacing
 from fairspan.cli import OK
 from fairspan.cli.console import Progress, answer, paint, sentences
 from fairspan.cli.data import (
@@ -20,7 +19,8 @@ from fairspan.cli.data import (
 )
 from fairspan.cli.fit import add_model_arguments, check_model_arguments
 from fairspan.cli.paths import check_output
-from fairspan.moments import GroupMoments
+from fairspan.ground.atomic import replacing
+from fairspan.moments.group_moments import GroupMoments
 from fairspan.report import Report, build
 
 _EXAMPLES = """\

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from fairspan._types import BoolArray, FloatArray
 from fairspan.cli.cells import NotNumbers
 from fairspan.cli.columns import Columns, indicators
 from fairspan.cli.console import plural
 from fairspan.cli.tables import Coded, Source, Table
+from fairspan.ground.types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from fairspan._bounds import at_most
 from fairspan.cli import console
 from fairspan.estimators.robust import RobustFairPCA
-from fairspan.groups import ONE_GROUP
-from fairspan.moments import GroupMoments
+from fairspan.ground.bounds import at_most
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import ONE_GROUP
 
 PCA = "PCA"
 

@@ -12,10 +12,10 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from fairspan._types import BoolArray, FloatArray
 from fairspan.cli.cells import NotNumbers
-from fairspan.sources.readers import batch_rows, read_tables, types_of
-from fairspan.sources.values import MISSING_WORDS, as_numbers, decoded, is_missing, is_number_type
+from fairspan.ground.types import BoolArray, FloatArray
+from fairspan.tables.readers import batch_rows, read_tables, types_of
+from fairspan.tables.values import MISSING_WORDS, as_numbers, decoded, is_missing, is_number_type
 
 TEXT = (".csv", ".tsv", ".txt", ".gz")
 ARROW = (".parquet", ".pq", ".feather", ".arrow", ".ipc")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fairspan._types import FloatArray
+from fairspan.ground.types import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,9 +18,6 @@ from typing import IO, Any
 
 import numpy as np
 
-from fairspan._atomic import replacing
-from fairspan._types import FloatArray
-from fairspan._validation import check_choice
 from fairspan.datasets.dataset import Dataset
 from fairspan.datasets.entry import DatasetInfo
 from fairspan.datasets.files import (
@@ -32,6 +29,9 @@ from fairspan.datasets.files import (
     replaceable,
 )
 from fairspan.datasets.registry import info
+from fairspan.ground.atomic import replacing
+from fairspan.ground.parameters import check_choice
+from fairspan.ground.types import FloatArray
 
 Arrays = dict[str, Any]
 """Name -> array."""

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from fairspan._atomic import replacing
 from fairspan.datasets.entry import DatasetInfo
+from fairspan.ground.atomic import replacing
 
 ENVIRONMENT = "FAIRSPAN_DATA"
 """The variable that names the data directory."""

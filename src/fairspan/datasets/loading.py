@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from fairspan._validation import check_choice
 from fairspan.datasets.dataset import Dataset
 from fairspan.datasets.faces import load_faces
 from fairspan.datasets.files import data_directory, local_bytes
 from fairspan.datasets.registry import info
 from fairspan.datasets.tables import COLUMN_RULES, parse_table
+from fairspan.ground.parameters import check_choice
 
 
 def load(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fairspan._validation import check_choice
 from fairspan.datasets.entry import DatasetInfo
+from fairspan.ground.parameters import check_choice
 
 _TABLES = (
     "https://raw.githubusercontent.com/hieuvt29/distributionally_robust_fair_pca/"

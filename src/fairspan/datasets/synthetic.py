@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fairspan._types import FloatArray, IntArray
-from fairspan._validation import check_integer, check_number, is_integer
 from fairspan.datasets.dataset import Dataset
+from fairspan.ground.parameters import check_integer, check_number, is_integer
+from fairspan.ground.types import FloatArray, IntArray
 
 FIGURE1_COVARIANCES = np.array([[[4.0, 0.0], [0.0, 0.2]], [[0.2, 0.4], [0.4, 3.0]]])
 """Covariances of the majority and the minority in Figure 1."""

@@ -8,9 +8,9 @@ import io
 import numpy as np
 import numpy.typing as npt
 
-from fairspan._types import FloatArray
 from fairspan.datasets.dataset import Dataset
 from fairspan.datasets.entry import DatasetInfo
+from fairspan.ground.types import FloatArray
 
 COLUMN_RULES = ("published", "text")
 _LEAST_SPREAD, _MOST_SPREAD = 1e-5, 1000.0

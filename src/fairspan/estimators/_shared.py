@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from fairspan._types import FloatArray
 from fairspan.exceptions import NoGroupsWarning
-from fairspan.moments import GroupMoments
+from fairspan.ground.types import FloatArray
+from fairspan.moments.group_moments import GroupMoments
 from fairspan.solvers.result import SolverResult
 
 _CALLER = 5

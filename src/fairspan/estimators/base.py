@@ -10,10 +10,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from fairspan._rows import check_real, is_dask
-from fairspan._sparse import SPARSE_FORMATS
-from fairspan._types import FLOATS, FloatArray
-from fairspan._validation import check_components
 from fairspan.estimators.export import ExportMixin
 from fairspan.estimators.lazy import check_lazy
 from fairspan.estimators.projecting import ProjectingMixin
@@ -27,9 +23,13 @@ from fairspan.estimators.steps import (
     warn_of_small_groups,
     without_claim,
 )
-from fairspan.groups import ONE_GROUP, Groups, groups_in_gap
-from fairspan.moments import GroupMoments
-from fairspan.problem import SubspaceProblem
+from fairspan.ground.parameters import check_components
+from fairspan.ground.rows import check_real, is_dask
+from fairspan.ground.types import FLOATS, FloatArray
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import ONE_GROUP, Groups, groups_in_gap
+from fairspan.moments.sparse import SPARSE_FORMATS
+from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.result import SolverResult
 
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from fairspan._types import FloatArray
-from fairspan._validation import check_choice, check_integer, check_number
 from fairspan.estimators._shared import covariances, warn_of_one_group, warn_unless_optimal
 from fairspan.estimators.base import BaseFairPCA
-from fairspan.moments import GroupMoments
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.conic import solve_conic
-from fairspan.solvers.isometric_admm import RelaxedSolution, solve_isometric_admm
-from fairspan.solvers.restricted import SAME, check_room, complement, restricted_pca
+from fairspan.ground.parameters import check_choice, check_integer, check_number
+from fairspan.ground.types import FloatArray
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.problem.spectrum import top_space
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.convex.conic import solve_conic
+from fairspan.solvers.convex.isometric_admm import RelaxedSolution, solve_isometric_admm
+from fairspan.solvers.convex.restricted import SAME, check_room, complement, restricted_pca
 from fairspan.solvers.result import SolverResult, relative_gap
-from fairspan.spectrum import top_space
 
 CONSTRAINTS = ("mean", "mean+covariance")
 SOLVERS = ("auto", "conic")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from fairspan._validation import check_number
 from fairspan.estimators._shared import warn_of_one_group, warn_unless_optimal
 from fairspan.estimators.base import BaseFairPCA
-from fairspan.moments import GroupMoments
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.exact_fairness import solve_exactly_fair
-from fairspan.solvers.front import SolverOptions, solve
+from fairspan.ground.parameters import check_number
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.door import SolverOptions, solve
 from fairspan.solvers.result import SolverResult
+from fairspan.solvers.two_groups.exact_fairness import solve_exactly_fair
 
 
 class ExactlyFairPCA(BaseFairPCA):

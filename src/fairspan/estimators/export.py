@@ -28,7 +28,7 @@ class ExportMixin:
             Whether to keep the moments of the data (one matrix a group). Without them the file is
             small, but ``partial_fit`` cannot go on and ``moments_`` is absent after loading.
         """
-        from fairspan.model_file import save_model
+        from fairspan.storage.model_file import save_model
 
         model: Any = self
         save_model(model, path, moments=moments)

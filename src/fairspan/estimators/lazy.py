@@ -9,9 +9,9 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairspan._projection import Projection
-from fairspan._rows import check_real, check_two_dimensions
-from fairspan.groups import groups_in_gap
+from fairspan.ground.rows import check_real, check_two_dimensions
+from fairspan.moments.groups import groups_in_gap
+from fairspan.moments.projection import Projection
 
 
 def check_lazy(estimator: Any, X: Any, *, reset: bool) -> None:
@@ -51,7 +51,7 @@ def lazy_method(estimator: Any, method: str, X: Any, width: int | None = None) -
     dask array
         The result, not computed.
     """
-    from fairspan.sources.dask import lazy_rows
+    from fairspan.tables.dask import lazy_rows
 
     if method != "inverse_transform":
         check_lazy(estimator, X, reset=False)
@@ -86,7 +86,7 @@ def lazy_score(estimator: Any, X: Any, sensitive_features: Any, sample_weight: A
     float
         Minus the total error and minus the gap.
     """
-    from fairspan.sources.dask import moments_of_collection
+    from fairspan.tables.dask import moments_of_collection
 
     check_is_fitted(estimator)
     check_lazy(estimator, X, reset=False)

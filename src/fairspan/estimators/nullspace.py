@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairspan._types import FloatArray
-from fairspan._validation import check_integer
 from fairspan.estimators._shared import covariances, warn_of_one_group
 from fairspan.estimators.base import BaseFairPCA
-from fairspan.moments import GroupMoments
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.restricted import check_room, complement, restricted_pca
+from fairspan.ground.parameters import check_integer
+from fairspan.ground.types import FloatArray
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.convex.restricted import check_room, complement, restricted_pca
 from fairspan.solvers.result import SolverResult
 
 

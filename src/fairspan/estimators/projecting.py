@@ -12,12 +12,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairspan._projection import total_and_gap
-from fairspan._rows import check_real, is_dask
-from fairspan._sparse import SPARSE_FORMATS, is_sparse, project_sparse, squared_distances
-from fairspan._types import FLOATS, FloatArray
 from fairspan.estimators.lazy import lazy_method, lazy_score
 from fairspan.exceptions import NoGroupsWarning
+from fairspan.ground.rows import check_real, is_dask
+from fairspan.ground.types import FLOATS, FloatArray
+from fairspan.moments.projection import total_and_gap
+from fairspan.moments.sparse import SPARSE_FORMATS, is_sparse, project_sparse, squared_distances
 
 _BLOCK_BYTES = 2**20
 

@@ -12,10 +12,12 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
-from fairspan._resample import resampled_moments
-from fairspan._rows import check_weights, is_dask
-from fairspan._types import FloatArray
-from fairspan._validation import (
+from fairspan.estimators._shared import warn_unless_optimal
+from fairspan.estimators.base import BaseFairPCA
+from fairspan.estimators.steps import check_group_weights, pooled_scale, robust_objective
+from fairspan.estimators.worst_case import WorstCaseMixin
+from fairspan.exceptions import NoGroupsWarning
+from fairspan.ground.parameters import (
     check_choice,
     check_integer,
     check_level,
@@ -23,16 +25,14 @@ from fairspan._validation import (
     check_replicates,
     generator_from,
 )
-from fairspan.ambiguity import bootstrap_radii, radii_of
-from fairspan.estimators._shared import warn_unless_optimal
-from fairspan.estimators.base import BaseFairPCA
-from fairspan.estimators.steps import check_group_weights, pooled_scale, robust_objective
-from fairspan.estimators.worst_case import WorstCaseMixin
-from fairspan.exceptions import NoGroupsWarning
-from fairspan.groups import MISSING_GROUPS, Groups, groups_in_gap
-from fairspan.moments import GroupMoments
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.front import RETRACTIONS, SOLVERS, SolverOptions, solve
+from fairspan.ground.rows import check_weights, is_dask
+from fairspan.ground.types import FloatArray
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import MISSING_GROUPS, Groups, groups_in_gap
+from fairspan.moments.resampling import resampled_moments
+from fairspan.objectives.ambiguity import bootstrap_radii, radii_of
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.door import RETRACTIONS, SOLVERS, SolverOptions, solve
 from fairspan.solvers.result import SolverResult
 
 logger = logging.getLogger("fairspan")

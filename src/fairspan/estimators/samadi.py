@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from fairspan._types import FloatArray
-from fairspan._validation import check_choice, check_integer, check_number
 from fairspan.estimators._shared import covariances, warn_of_one_group, warn_unless_optimal
 from fairspan.estimators.base import BaseFairPCA
-from fairspan.moments import GroupMoments
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.game import Relaxed, solve_many_groups, unmixed
-from fairspan.solvers.minimax import LossGame, solve_two_groups
-from fairspan.solvers.multiplicative_weights import solve_multiplicative_weights
+from fairspan.ground.parameters import check_choice, check_integer, check_number
+from fairspan.ground.types import FloatArray
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.minimax.game import Relaxed, solve_many_groups, unmixed
+from fairspan.solvers.minimax.minimax import LossGame, solve_two_groups
+from fairspan.solvers.minimax.multiplicative_weights import solve_multiplicative_weights
 from fairspan.solvers.result import SMALLEST_LOSS, SolverResult, relative_gap, safe_bound
 
 SOLVERS = ("exact", "multiplicative_weights")

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from fairspan._types import BoolArray, FloatArray
-from fairspan._validation import LARGEST, check_by_group, check_flag, check_number, is_integer
 from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
-from fairspan.groups import groups_in_gap
-from fairspan.moments import GroupMoments
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
+from fairspan.ground.parameters import LARGEST, check_by_group, check_flag, check_number, is_integer
+from fairspan.ground.types import BoolArray, FloatArray
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import groups_in_gap
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.spectrum import UNIT
+from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.result import SolverResult
-from fairspan.spectrum import UNIT
 
 _SMALL = 10
 """Groups of fewer rows are warned of."""

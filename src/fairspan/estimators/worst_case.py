@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairspan._rows import check_real
-from fairspan._types import FloatArray
-from fairspan.ambiguity import worst_case_rows
 from fairspan.estimators.projecting import ProjectingMixin
-from fairspan.groups import Groups
-from fairspan.objectives import RobustFairObjective
+from fairspan.ground.rows import check_real
+from fairspan.ground.types import FloatArray
+from fairspan.moments.groups import Groups
+from fairspan.objectives.ambiguity import worst_case_rows
+from fairspan.objectives.robust import RobustFairObjective
 
 
 class WorstCaseMixin(ProjectingMixin):

@@ -10,7 +10,6 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 
-from fairspan._validation import check_choice, check_integer
 from fairspan.cli import FAILED, INTERRUPTED, OK, UsageError
 from fairspan.experiments.outputs import Request
 from fairspan.experiments.runner import Task, pending, run_tasks
@@ -18,6 +17,7 @@ from fairspan.experiments.settings import CHOICES, Settings
 from fairspan.experiments.sources import FACES, check_available
 from fairspan.experiments.store import check_writable
 from fairspan.experiments.targets import TARGETS, Target
+from fairspan.ground.parameters import check_choice, check_integer
 
 _SWITCHES = {
     "solver": "how RFPCA is solved: to a proved optimum, or by the paper's descent from 20 random "

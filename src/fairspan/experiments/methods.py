@@ -11,20 +11,20 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from fairspan._types import FloatArray
 from fairspan.estimators.base import BaseFairPCA
 from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.samadi import FairPCA
 from fairspan.estimators.steps import canonical_basis
 from fairspan.experiments.settings import Settings
-from fairspan.moments import GroupMoments
-from fairspan.objectives import RobustFairObjective, radii_from
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import solve_boundary
-from fairspan.solvers.lines import Boundary
+from fairspan.ground.types import FloatArray
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.objectives.robust import RobustFairObjective, radii_from
+from fairspan.problem.spectrum import top_space
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.descent import solve_subgradient
 from fairspan.solvers.result import SolverResult
-from fairspan.solvers.subgradient import solve_subgradient
-from fairspan.spectrum import top_space
+from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.lines import Boundary
 
 TITLES = {
     "pca": "PCA",

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.model_selection import KFold
 
-from fairspan._types import FloatArray, IntArray
 from fairspan.experiments.methods import Fit, Method
 from fairspan.experiments.settings import Settings
-from fairspan.moments import GroupMoments
+from fairspan.ground.types import FloatArray, IntArray
+from fairspan.moments.group_moments import GroupMoments
 
 GROUPS = (0, 1)
 _CONSTANT = 1e-10

@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 
 from fairspan import datasets
-from fairspan._types import FloatArray
 from fairspan.experiments.protocol import GROUPS, Part
 from fairspan.experiments.settings import Settings
+from fairspan.ground.types import FloatArray
 
 FACES = "lfw"
 TABLES = tuple(name for name in datasets.names() if name != FACES)

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fairspan._atomic import PARTIAL, replacing
+from fairspan.ground.atomic import PARTIAL, replacing
 
 Row = dict[str, Any]
 

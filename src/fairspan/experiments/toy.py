@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 
-from fairspan._types import FloatArray
 from fairspan.estimators.samadi import FairPCA
 from fairspan.experiments.protocol import GROUPS, Part, judge, standardised
 from fairspan.experiments.settings import Settings
 from fairspan.experiments.store import Row
-from fairspan.moments import GroupMoments
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import solve_boundary
-from fairspan.solvers.lines import Boundary
+from fairspan.ground.types import FloatArray
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.lines import Boundary
 
 COVARIANCES = np.array([[[4.0, 0.0], [0.0, 0.2]], [[0.2, 0.4], [0.4, 3.0]]])
 """Of the majority and of the minority; both have mean 0."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from fairspan._leakage import linear_leakage
 from fairspan.experiments.methods import Fit, Method, method
 from fairspan.experiments.protocol import Trial
 from fairspan.experiments.settings import Settings
 from fairspan.experiments.sources import rows_of
 from fairspan.experiments.store import Row
+from fairspan.judging.leakage import linear_leakage
 
 
 def scores(dataset: str, seed: int, name: str, settings: Settings) -> list[Row]:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairspan import _palette
-from fairspan._validation import check_integer, is_integer, is_listing
 from fairspan.estimators.robust import RobustFairPCA
-from fairspan.groups import Groups
+from fairspan.ground import palette
+from fairspan.ground.parameters import check_integer, is_integer, is_listing
+from fairspan.moments.groups import Groups
 from fairspan.plotting._axes import axes_or_new, tidy
 
 
@@ -71,10 +71,10 @@ def plot_loadings(model: Any, *, component: int = 0, n_features: int = 12, ax: A
         names = [f"feature {j + 1}" for j in range(len(ours))]
     axes = axes_or_new(ax)
     places = np.arange(len(shown))
-    axes.hlines(places, theirs[shown], ours[shown], color=_palette.PALE, lw=2, zorder=1)
-    axes.plot(theirs[shown], places, "o", color=_palette.PCA, label="PCA")
-    axes.plot(ours[shown], places, "D", color=_palette.CURVE, label=type(model).__name__)
-    axes.axvline(0.0, color=_palette.TEXT, lw=0.8, zorder=0)
+    axes.hlines(places, theirs[shown], ours[shown], color=palette.PALE, lw=2, zorder=1)
+    axes.plot(theirs[shown], places, "o", color=palette.PCA, label="PCA")
+    axes.plot(ours[shown], places, "D", color=palette.CURVE, label=type(model).__name__)
+    axes.axvline(0.0, color=palette.TEXT, lw=0.8, zorder=0)
     axes.set_yticks(places, [names[j] for j in shown])
     axes.invert_yaxis()
     axes.set_xlabel(f"loading of component {component + 1}")
@@ -135,7 +135,7 @@ def plot_projection(
     axes = axes_or_new(ax)
     for code, label in enumerate(groups.labels):
         rows = projected[groups.codes == code]
-        colour = _palette.SERIES[code % len(_palette.SERIES)]
+        colour = palette.SERIES[code % len(palette.SERIES)]
         axes.scatter(
             rows[:, first], rows[:, second], s=14, alpha=0.6, lw=0, color=colour, label=str(label)
         )

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from fairspan import _palette
-from fairspan._types import Label
-from fairspan.frontier import Frontier
+from fairspan.frontier.frontier import Frontier
+from fairspan.ground import palette
+from fairspan.ground.types import Label
 from fairspan.plotting._axes import axes_or_new, tidy
-from fairspan.solvers.trace import Enclosure, TradeOff
+from fairspan.solvers.two_groups.trace import Enclosure, TradeOff
 
 _ERROR_BARS = 12
 """Most points that show their intervals."""
@@ -68,7 +68,7 @@ def plot_frontier(frontier: Frontier, ax: Any = None) -> Any:
         axes.legend(frameon=False, loc="lower left")
     elif trade_off is not None:
         place = {"transform": axes.transAxes, "fontsize": "small", "style": "italic"}
-        axes.text(0.02, 0.03, "proved: no subspace below the curve", color=_palette.TEXT, **place)
+        axes.text(0.02, 0.03, "proved: no subspace below the curve", color=palette.TEXT, **place)
     return axes
 
 
@@ -95,24 +95,24 @@ def _draw_curve(axes: Any, trade_off: TradeOff) -> None:
     curve, errors = trade_off.curve, trade_off.region.inner
     for sign in (1.0, -1.0):
         difference, total = sign * (errors[:, 0] - errors[:, 1]), errors @ trade_off.problem.shares
-        axes.fill(difference, total, color=_palette.REGION, lw=0, zorder=0)
-    axes.plot(*curve.inner.T, color=_palette.CURVE, lw=2.5, solid_capstyle="round", zorder=3)
+        axes.fill(difference, total, color=palette.REGION, lw=0, zorder=0)
+    axes.plot(*curve.inner.T, color=palette.CURVE, lw=2.5, solid_capstyle="round", zorder=3)
     (pca_gap, pca_total), (gap, total) = curve.inner[0], curve.inner[-1]
     more = 100 * (total / pca_total - 1) if pca_total > 0 else 0.0
     fair = "equal errors" if gap <= 1e-6 * pca_gap else f"smallest gap {gap:.3g}"
-    _mark(axes, (gap, total), _palette.FAIR)
-    _mark(axes, (pca_gap, pca_total), _palette.PCA)
+    _mark(axes, (gap, total), palette.FAIR)
+    _mark(axes, (pca_gap, pca_total), palette.PCA)
     text = {"textcoords": "offset points", "weight": "bold", "zorder": 6}
     far = gap > 0.5 * pca_gap
     axes.annotate(
         f"{fair}: {more:+.1f} % total error",
         (gap, total),
         (-10 if far else 10, 7),
-        color=_palette.FAIR,
+        color=palette.FAIR,
         ha="right" if far else "left",
         **text,
     )
-    axes.annotate("PCA", (pca_gap, pca_total), (0, -17), color=_palette.PCA, ha="center", **text)
+    axes.annotate("PCA", (pca_gap, pca_total), (0, -17), color=palette.PCA, ha="center", **text)
 
 
 def _mark(axes: Any, point: Any, colour: str, size: float = 10.0) -> None:
@@ -130,7 +130,7 @@ def _draw_points(axes: Any, frontier: Frontier, style: str) -> None:
             frontier.gap[rows],
             frontier.total_error[rows],
             style,
-            color=_palette.SERIES[place % len(_palette.SERIES)],
+            color=palette.SERIES[place % len(palette.SERIES)],
             ms=4.5,
             lw=1.2,
             zorder=4,
@@ -145,7 +145,7 @@ def _draw_intervals(axes: Any, frontier: Frontier) -> None:
     step = -(-len(total) // _ERROR_BARS)
     for i in range(0, len(total), step):
         x, y = frontier.gap[i], frontier.total_error[i]
-        bars = {"color": _palette.TEXT, "lw": 1.0, "alpha": 0.4, "zorder": 2}
+        bars = {"color": palette.TEXT, "lw": 1.0, "alpha": 0.4, "zorder": 2}
         axes.plot(gap[i], [y, y], **bars)
         axes.plot([x, x], total[i], label=None if i else "95 % bootstrap intervals", **bars)
 
@@ -157,19 +157,19 @@ def _draw_region(axes: Any, trade_off: TradeOff, labels: tuple[Label, ...]) -> N
     gaps = np.abs(errors[:, 0] - errors[:, 1])
     corner = (0.1, 0.2) if gaps[-1] > 0.5 * gaps[0] else (0.63, 0.54)
     inset = axes.inset_axes((*corner, 0.35, 0.4))
-    inset.fill(*region.inner.T, color=_palette.REGION, lw=0)
-    inset.plot(*np.vstack([region.outer, region.outer[:1]]).T, color=_palette.TEXT, lw=0.8)
+    inset.fill(*region.inner.T, color=palette.REGION, lw=0)
+    inset.plot(*np.vstack([region.outer, region.outer[:1]]).T, color=palette.TEXT, lw=0.8)
     low, high = region.inner.min(axis=0), region.inner.max(axis=0)
     margin = 0.06 * float((high - low).max() or 1.0)
     diagonal = np.array([max(low - margin), min(high + margin)])
-    inset.plot(diagonal, diagonal, color=_palette.TEXT, lw=0.8, ls=(0, (5, 4)), zorder=1)
-    inset.plot(*errors.T, color=_palette.CURVE, lw=2.5, zorder=3)
-    _mark(inset, errors[-1], _palette.FAIR, 6)
-    _mark(inset, errors[0], _palette.PCA, 6)
+    inset.plot(diagonal, diagonal, color=palette.TEXT, lw=0.8, ls=(0, (5, 4)), zorder=1)
+    inset.plot(*errors.T, color=palette.CURVE, lw=2.5, zorder=3)
+    _mark(inset, errors[-1], palette.FAIR, 6)
+    _mark(inset, errors[0], palette.PCA, 6)
     first, second = labels
     inset.set_xlabel(f"error of {first}", fontsize="small", labelpad=2)
     inset.set_ylabel(f"error of {second}", fontsize="small", labelpad=2)
-    title = {"transform": inset.transAxes, "fontsize": "small", "color": _palette.TEXT}
+    title = {"transform": inset.transAxes, "fontsize": "small", "color": palette.TEXT}
     inset.text(0.02, 1.02, "all attainable errors (dashed: equal)", **title)
     inset.tick_params(labelsize="small", length=2)
     tidy(inset)

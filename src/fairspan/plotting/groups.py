@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
-from fairspan import _palette, metrics
-from fairspan._types import FloatArray
-from fairspan._validation import check_components, check_integer, check_replicates, is_listing
+from fairspan import metrics
 from fairspan.estimators.robust import RobustFairPCA
-from fairspan.moments import GroupMoments
+from fairspan.ground import palette
+from fairspan.ground.parameters import check_components, check_integer, check_replicates, is_listing
+from fairspan.ground.types import FloatArray
+from fairspan.moments.group_moments import GroupMoments
 from fairspan.plotting._axes import axes_or_new, tidy
 
 _MOST_COMPONENTS = 10
@@ -153,7 +154,7 @@ def plot_errors_by_components(
     axes = axes_or_new(ax)
     settings = {"PCA": (0.0, 0.0), "RobustFairPCA": (fairness_weight, radius)}
     for (name, (weight, size)), colour in zip(
-        settings.items(), (_palette.PCA, _palette.CURVE), strict=True
+        settings.items(), (palette.PCA, palette.CURVE), strict=True
     ):
         errors = np.array([_errors(moments, k, weight, size, standardize) for k in numbers])
         low, high = errors.min(axis=1), errors.max(axis=1)
@@ -181,9 +182,9 @@ def _errors(
 
 def _colour(j: int, n: int) -> str:
     """The chosen colour for one model; for several the first is in the background."""
-    colours = (_palette.CURVE,) if n == 1 else (_palette.PALE, _palette.CURVE, *_palette.SERIES)
+    colours = (palette.CURVE,) if n == 1 else (palette.PALE, palette.CURVE, *palette.SERIES)
     return colours[j % len(colours)]
 
 
 def _draw_whiskers(axes: Any, at: npt.NDArray[Any], intervals: FloatArray) -> None:
-    axes.vlines(at, intervals[:, 0], intervals[:, 1], color=_palette.LIGHT["text"], lw=1.6)
+    axes.vlines(at, intervals[:, 0], intervals[:, 1], color=palette.LIGHT["text"], lw=1.6)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fairspan import _palette
-from fairspan._bounds import at_most
+from fairspan.ground import palette
+from fairspan.ground.bounds import at_most
 from fairspan.plotting._axes import axes_or_new, tidy
 from fairspan.solvers.result import SolverResult
 
@@ -50,14 +50,14 @@ def plot_history(model: Any, *, ax: Any = None) -> Any:
     value, bound = np.vstack([result.history, [result.objective, result.lower_bound]]).T
     iterations = np.arange(1, len(value) + 1)
     axes = axes_or_new(ax)
-    axes.step(iterations, value, where="post", color=_palette.CURVE, lw=2, label="best value")
+    axes.step(iterations, value, where="post", color=palette.CURVE, lw=2, label="best value")
     proved = np.isfinite(bound)
     if proved.any():
         axes.step(
             iterations[proved],
             bound[proved],
             where="post",
-            color=_palette.FAIR,
+            color=palette.FAIR,
             lw=2,
             label="proved bound",
         )
@@ -66,7 +66,7 @@ def plot_history(model: Any, *, ax: Any = None) -> Any:
             bound[proved],
             value[proved],
             step="post",
-            color=_palette.REGION,
+            color=palette.REGION,
             lw=0,
             zorder=0,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from fairspan._atomic import check_path, check_place
+from fairspan.ground.atomic import check_path, check_place
 from fairspan.report._build import build
 from fairspan.report._page import require_bokeh
 from fairspan.report._report import Report

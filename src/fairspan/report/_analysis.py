@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from fairspan._types import FloatArray
 from fairspan.estimators.samadi import FairPCA
 from fairspan.estimators.steps import canonical_basis
 from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
-from fairspan.moments import GroupMoments
-from fairspan.objectives import RobustFairObjective, radii_from
-from fairspan.problem import SubspaceProblem
+from fairspan.ground.types import FloatArray
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.objectives.robust import RobustFairObjective, radii_from
+from fairspan.problem.subspace import SubspaceProblem
 from fairspan.report._curve import PageCurve, trace_page_curve
 from fairspan.report._settings import Settings
-from fairspan.solvers.boundary import solve_boundary
-from fairspan.solvers.front import SolverOptions, solve
+from fairspan.solvers.door import SolverOptions, solve
 from fairspan.solvers.result import SolverResult
-from fairspan.solvers.trace import TradeOff
+from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.trace import TradeOff
 
 _ANCHORS = 12
 """Points of the curve whose intervals are found; the page interpolates between them."""

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from fairspan._case import moments_of
-from fairspan._rows import check_weights
-from fairspan._types import FLOATS, FloatArray
-from fairspan._validation import (
+from fairspan.estimators.steps import check_scales, check_size, in_fit_units, warn_of_small_groups
+from fairspan.ground.parameters import (
     check_components,
     check_flag,
     check_integer,
@@ -21,9 +19,11 @@ from fairspan._validation import (
     check_replicates,
     is_listing,
 )
-from fairspan.estimators.steps import check_scales, check_size, in_fit_units, warn_of_small_groups
-from fairspan.groups import encode_groups
-from fairspan.moments import GroupMoments
+from fairspan.ground.rows import check_weights
+from fairspan.ground.types import FLOATS, FloatArray
+from fairspan.judging.case import moments_of
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import encode_groups
 from fairspan.report._analysis import Analysis, Data, analyse, n_solves, seconds_each
 from fairspan.report._content import facts_of, groups_of, page_data, projected_rows
 from fairspan.report._intervals import LEVEL, Rows, bootstrap_all, check_resampling

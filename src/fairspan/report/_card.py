@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fairspan._bounds import at_least, at_most
+from fairspan.ground.bounds import at_least, at_most
 from fairspan.report._sentences import sentences
 
 

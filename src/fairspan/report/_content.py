@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fairspan._types import FloatArray, Label
-from fairspan.moments import GroupMoments
+from fairspan.ground.types import FloatArray, Label
+from fairspan.moments.group_moments import GroupMoments
 from fairspan.report._analysis import Analysis, Data
 from fairspan.report._curve import trace_back
 from fairspan.report._intervals import Rows

@@ -20,13 +20,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from fairspan._types import FloatArray, IntArray
+from fairspan.ground.types import FloatArray, IntArray
 from fairspan.report._settings import Settings
-from fairspan.solvers.lines import Boundary, Line, chord_angle
-from fairspan.solvers.penalty import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
-from fairspan.solvers.polygon import Point, clip, corner
 from fairspan.solvers.result import SMALLEST_LOSS
-from fairspan.solvers.trace import refine
+from fairspan.solvers.two_groups.lines import Boundary, Line, chord_angle
+from fairspan.solvers.two_groups.penalty import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
+from fairspan.solvers.two_groups.polygon import Point, clip, corner
+from fairspan.solvers.two_groups.trace import refine
 
 TOLERANCE = 1e-5
 """Relative accuracy of the objective at every stop."""

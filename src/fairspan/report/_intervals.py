@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fairspan._bootstrap import gap_interval, replicates
-from fairspan._projection import Projection
-from fairspan._types import FloatArray
-from fairspan.groups import Groups
-from fairspan.moments import GroupMoments
+from fairspan.ground.types import FloatArray
+from fairspan.judging.bootstrap import gap_interval, replicates
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import Groups
+from fairspan.moments.projection import Projection
 
 LEVEL = 0.95
 _BLOCK = 2**21

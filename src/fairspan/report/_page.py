@@ -8,7 +8,7 @@ import re
 from importlib.resources import files
 from typing import Any
 
-from fairspan import _palette
+from fairspan.ground import palette
 from fairspan.report._card import data_facts, model_facts
 from fairspan.report._sentences import TEMPLATES, sentences
 
@@ -47,7 +47,7 @@ def page(content: dict[str, Any]) -> str:
     data = {
         **content,
         "sentences": TEMPLATES,
-        "palette": {"light": _palette.LIGHT, "dark": _palette.DARK, "series": _palette.SERIES},
+        "palette": {"light": palette.LIGHT, "dark": palette.DARK, "series": palette.SERIES},
         "short_labels": [safe_label(group["label"]) for group in content["groups"]],
         "short_features": {
             name: safe_label(name, 22)
@@ -91,7 +91,7 @@ def _file(name: str) -> str:
 def _colours() -> str:
     day, night = (
         "".join(f"--{name}:{colour};" for name, colour in colours.items())
-        for colours in (_palette.LIGHT, _palette.DARK)
+        for colours in (palette.LIGHT, palette.DARK)
     )
     return (
         f":root{{color-scheme:light dark;{day}}}"

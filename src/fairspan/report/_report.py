@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairspan._atomic import replacing
+from fairspan.ground.atomic import replacing
 from fairspan.report._card import model_card
 from fairspan.report._page import page
 from fairspan.report._sentences import sentences

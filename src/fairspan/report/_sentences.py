@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairspan._bounds import at_most
+from fairspan.ground.bounds import at_most
 
 TEMPLATES = {
     "unequal": "With {components}, PCA reconstructs {worst} {before} worse than {best}.",

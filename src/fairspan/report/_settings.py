@@ -1,7 +1,7 @@
 """Where the sliders of a report can stand, and what the objective is at all of these settings.
 
 The objective of two groups is written here for all settings at once; the tests hold it against
-:class:`fairspan.objectives.RobustFairObjective`.
+:class:`fairspan.objectives.robust.RobustFairObjective`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from fairspan._types import FloatArray, IntArray
-from fairspan.moments import GroupMoments
+from fairspan.ground.types import FloatArray, IntArray
+from fairspan.moments.group_moments import GroupMoments
 
 _FINE_WEIGHTS = (0.01, 100.0, 61)
 _COARSE_WEIGHTS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)

@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairspan._types import FloatArray
-from fairspan._validation import check_components
-from fairspan.ambiguity import radii_of
 from fairspan.estimators.steps import check_magnitude, check_size, robust_objective
-from fairspan.groups import groups_in_gap
-from fairspan.metrics import GroupValues
-from fairspan.moments import GroupMoments
-from fairspan.problem import SubspaceProblem
+from fairspan.ground.parameters import check_components
+from fairspan.ground.types import FloatArray
+from fairspan.judging.case import GroupValues
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import groups_in_gap
+from fairspan.objectives.ambiguity import radii_of
+from fairspan.problem.subspace import SubspaceProblem
 from fairspan.selection.folds import Fold
 from fairspan.selection.grid import Optimum, solve_grid
 from fairspan.selection.scoring import Scoring
-from fairspan.solvers.front import SolverOptions
+from fairspan.solvers.door import SolverOptions
 
 Params = dict[str, Any]
 """n_components, fairness_weight and radius of a candidate."""

@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairspan._types import FloatArray
-from fairspan.objectives import RobustFairObjective
-from fairspan.problem import SubspaceProblem
-from fairspan.solvers.boundary import solve_boundary
-from fairspan.solvers.curve import Curve, Place, follow
-from fairspan.solvers.front import SolverOptions, solve
-from fairspan.solvers.lines import Boundary
-from fairspan.solvers.pieces import TwoPieces
-from fairspan.solvers.polygon import Point, clip, corner
+from fairspan.ground.types import FloatArray
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.door import SolverOptions, solve
 from fairspan.solvers.result import SolverResult, relative_gap
+from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.curve import Curve, Place, follow
+from fairspan.solvers.two_groups.lines import Boundary
+from fairspan.solvers.two_groups.pieces import TwoPieces
+from fairspan.solvers.two_groups.polygon import Point, clip, corner
 
 _SURE = 1e-3
 """A followed minimum may be this far, relatively, from what the lines around the curve allow."""

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from fairspan._types import BoolArray, FloatArray
-from fairspan._validation import check_number
-from fairspan.metrics import GroupValues
+from fairspan.ground.parameters import check_number
+from fairspan.ground.types import BoolArray, FloatArray
+from fairspan.judging.case import GroupValues
 
 _DIGITS = 10
 """Scores that agree to so many decimals of the largest are equal."""

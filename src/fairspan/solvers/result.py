@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fairspan._types import FloatArray
-from fairspan.problem import SubspaceProblem
+from fairspan.ground.types import FloatArray
+from fairspan.problem.subspace import SubspaceProblem
 
 _ROUNDING = 1e-13
 """Objectives below this share of the total variance are rounding; gaps are measured against it."""

@@ -1,0 +1,314 @@
+"""A first look at the gap between groups: how large, how sure, and what closing it would cost."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+
+from fairspan.estimators.steps import (
+    check_size,
+    in_fit_units,
+    least_rows,
+    warn_of_small_groups,
+)
+from fairspan.frontier.frontier import Frontier, fairness_frontier
+from fairspan.ground.parameters import check_components, check_number
+from fairspan.ground.rows import check_real
+from fairspan.ground.types import FLOATS, BoolArray, FloatArray, Label
+from fairspan.judging.bootstrap import bootstrap_intervals
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import Groups, encode_groups
+
+_BISECTIONS = 50
+_CLOSED = 1e-9
+"""A gap below this share of the variance is none."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What the data says about the gap between groups; ``print`` it.
+
+    Attributes
+    ----------
+    group_labels : tuple
+        The groups, sorted.
+    group_counts : ndarray of shape (n_groups,)
+        Their rows.
+    n_components : int
+        Number of components.
+    pca_errors : ndarray of shape (n_groups,)
+        Errors of the groups under plain PCA.
+    pca_error_intervals : ndarray of shape (n_groups, 2)
+        Their intervals; NaN for groups with too few rows.
+    pca_gap : float
+        Largest minus smallest of them.
+    pca_gap_interval : ndarray of shape (2,)
+        The interval of the gap between the groups with enough rows; NaN if there are no two.
+    level : float
+        Confidence level of the intervals.
+    distinguishable : bool
+        Whether the interval of the gap lies above 0, by more than rounding. Groups with too few
+        rows have no say in it.
+    too_small : tuple
+        Groups with too few rows: fewer than 10, or no more than components. Resampling so few
+        rows does not show how much they vary.
+    pca_total : float
+        Total error of plain PCA.
+    smallest_gap : float
+        The smallest gap found at any fairness weight.
+    total_at_smallest_gap : float
+        Total error there.
+    target_gap : float
+        The gap that was asked for.
+    weight_for_target : float or None
+        The smallest fairness weight (at radius 0) found to reach it; None if none does.
+    total_at_target : float or None
+        Total error there.
+    components_for_target : int
+        From so many components on, plain PCA itself keeps within the target.
+    """
+
+    group_labels: tuple[Label, ...]
+    group_counts: Any
+    n_components: int
+    pca_errors: FloatArray
+    pca_error_intervals: FloatArray
+    pca_gap: float
+    pca_gap_interval: FloatArray
+    level: float
+    distinguishable: bool
+    too_small: tuple[Label, ...]
+    pca_total: float
+    smallest_gap: float
+    total_at_smallest_gap: float
+    target_gap: float
+    weight_for_target: float | None
+    total_at_target: float | None
+    components_for_target: int
+
+    def __str__(self) -> str:
+        lines = [f"Plain PCA with n_components={self.n_components}, errors by group:"]
+        rows = zip(
+            self.group_labels,
+            self.group_counts,
+            self.pca_errors,
+            self.pca_error_intervals,
+            strict=True,
+        )
+        for label, count, error, (low, high) in rows:
+            sure = "no interval" if label in self.too_small else f"{low:.4g} to {high:.4g}"
+            noun = "row" if count == 1 else "rows"
+            lines.append(f"  {label}: {error:.4g} ({sure}), {count} {noun}")
+        lines += [
+            f"Gap: {self.pca_gap:.4g}{self._verdict()}",
+            self._price("Smallest gap found", self.smallest_gap, self.total_at_smallest_gap),
+            self._target(),
+            f"Plain PCA itself keeps within {self.target_gap:.4g} from "
+            f"n_components={self.components_for_target} on.",
+            "This assesses reconstruction error on these rows, with the projection taken as given "
+            "in the intervals; it says nothing about fairness of decisions made downstream.",
+        ]
+        return "\n".join(lines)
+
+    def _verdict(self) -> str:
+        """The interval of the gap, and what it says."""
+        if self.pca_gap == 0:
+            return ". Groups fare alike."
+        low, high = self.pca_gap_interval
+        sure = (
+            "The data tells it from sampling noise: groups fare differently."
+            if self.distinguishable
+            else "The data does not tell it from sampling noise."
+        )
+        if not self.too_small:
+            return f" ({low:.4g} to {high:.4g} at level {self.level:g}). {sure}"
+        few = ", ".join(map(str, self.too_small))
+        if np.isnan(low):
+            return f". {sure} Too few rows to tell: {few}."
+        return (
+            f". Too few rows to tell it from sampling noise: {few}. Gap between the others: "
+            f"{low:.4g} to {high:.4g} at level {self.level:g}. {sure}"
+        )
+
+    def _price(self, what: str, gap: float, total: float) -> str:
+        more = 100 * (total / self.pca_total - 1) if self.pca_total > 0 else 0.0
+        return (
+            f"{what}: {gap:.4g}, for a total error of {total:.4g} instead of "
+            f"{self.pca_total:.4g} ({more:+.1f} %)."
+        )
+
+    def _target(self) -> str:
+        if self.weight_for_target is None or self.total_at_target is None:
+            return f"No fairness weight was found to bring the gap to {self.target_gap:.4g}."
+        what = f"Gap of at most {self.target_gap:.4g} with fairness_weight="
+        what += f"{self.weight_for_target:.4g}"
+        more = 100 * (self.total_at_target / self.pca_total - 1) if self.pca_total > 0 else 0.0
+        return f"{what} at radius 0: total error {self.total_at_target:.4g} ({more:+.1f} %)."
+
+
+def advise(
+    X: Any,
+    sensitive_features: Any,
+    *,
+    n_components: int = 2,
+    target_gap: float | None = None,
+    standardize: bool = True,
+    level: float = 0.95,
+    n_bootstrap: int = 1000,
+    random_state: Any = None,
+) -> Advice:
+    """Assess the gap between groups under PCA, and the price of closing it.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The data.
+    sensitive_features : array-like, frame or dict
+        The group of each row; at least two groups.
+    n_components : int, default=2
+        Number of components.
+    target_gap : float, optional
+        The gap to reach; a tenth of PCA's if not given.
+    standardize : bool, default=True
+        Divide features by their standard deviation.
+    level : float, default=0.95
+        Confidence level of the intervals.
+    n_bootstrap : int, default=1000
+        Bootstrap replicates behind the intervals. Groups of fewer than 10 rows, or with no more
+        rows than components, get none, and a SmallGroupWarning names them.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    Advice
+        The findings; printing them gives a short summary.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import fairspan
+    >>> data = load_breast_cancer()
+    >>> groups = data.target_names[data.target]
+    >>> advice = fairspan.advise(data.data, groups, n_components=3, random_state=0)
+    >>> advice.distinguishable, round(advice.pca_gap, 2), round(advice.weight_for_target, 2)
+    (False, 1.61, 0.52)
+    """
+    check_real(X)
+    X = check_array(X, dtype=FLOATS, input_name="X")
+    groups = encode_groups(sensitive_features, len(X))
+    if len(groups.labels) < 2:
+        raise ValueError(f"There is one group ({groups.labels[0]!r}); a gap needs at least 2.")
+    moments = GroupMoments.from_groups(X, groups).dense()
+    k = check_components(n_components, moments.n_features)
+    check_size(moments)
+    scaled, scale = in_fit_units(moments, standardize)
+    warn_of_small_groups(moments, k)
+    errors, components = _pca_errors(scaled)
+    large = moments.counts >= least_rows(k)
+    error_intervals, gap_interval = _intervals(
+        components[:k],
+        X,
+        groups,
+        large,
+        mean=moments.mean,
+        scale=scale,
+        level=level,
+        n_bootstrap=n_bootstrap,
+        random_state=random_state,
+    )
+    rounding = _CLOSED * float(np.einsum("a,aii->", moments.shares, scaled.second_moments))
+    gaps = _without_rounding(np.ptp(errors, axis=1), rounding)
+    gap_interval = _without_rounding(gap_interval, rounding)
+    target = 0.1 * float(gaps[k - 1])
+    if target_gap is not None:
+        target = check_number("target_gap", target_gap)
+    frontier = _trade_off(scaled, k)
+    weight, at_target = _reach(frontier, moments.shares, target)
+    best = int(np.argmin(frontier.gap))
+    above = np.flatnonzero(gaps > target)
+    return Advice(
+        group_labels=moments.labels,
+        group_counts=moments.counts,
+        n_components=k,
+        pca_errors=errors[k - 1],
+        pca_error_intervals=_without_rounding(error_intervals, rounding),
+        pca_gap=float(gaps[k - 1]),
+        pca_gap_interval=gap_interval,
+        level=level,
+        distinguishable=bool(gap_interval[0] > 0),
+        too_small=tuple(a for a, enough in zip(moments.labels, large, strict=True) if not enough),
+        pca_total=float(moments.shares @ errors[k - 1]),
+        smallest_gap=float(_without_rounding(frontier.gap[best], rounding)),
+        total_at_smallest_gap=float(frontier.total_error[best]),
+        target_gap=target,
+        weight_for_target=weight,
+        total_at_target=at_target,
+        components_for_target=int(above[-1]) + 2 if len(above) else 1,
+    )
+
+
+def _intervals(
+    components: FloatArray, X: FloatArray, groups: Groups, large: BoolArray, **options: Any
+) -> tuple[FloatArray, FloatArray]:
+    """Intervals of group errors and gap; NaN for groups that are not large enough to resample."""
+    errors, gap = np.full((len(large), 2), np.nan), np.full(2, np.nan)
+    if large.any():
+        rows = large[groups.codes]
+        found = bootstrap_intervals(components, X[rows], groups.codes[rows], **options)
+        errors[large] = found.errors
+        gap = found.gap if large.sum() > 1 else gap
+    return errors, gap
+
+
+def _trade_off(moments: GroupMoments, k: int) -> Frontier:
+    """For a first look, points that are optimal to a few digits are as good as proved ones."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return fairness_frontier(moments, k)
+
+
+def _without_rounding(values: FloatArray, rounding: float) -> FloatArray:
+    return np.where(values <= rounding, 0.0, values)
+
+
+def _pca_errors(moments: GroupMoments) -> tuple[FloatArray, FloatArray]:
+    """Errors of the groups under PCA with 1, 2, ... components, (d, n_groups), and components."""
+    second = moments.second_moments
+    _, vectors = np.linalg.eigh(np.einsum("a,aij->ij", moments.shares, second))
+    vectors = vectors[:, ::-1]
+    kept = np.einsum("di,adi->ai", vectors, second @ vectors)
+    # Summed from the end, what the last components keep is not lost in the whole.
+    left = np.cumsum(kept[:, ::-1], axis=1)[:, ::-1]
+    lost = np.hstack([left[:, 1:], np.zeros((len(left), 1))])
+    return np.maximum(lost, 0.0).T, vectors.T
+
+
+def _reach(
+    frontier: Frontier, shares: FloatArray, target: float
+) -> tuple[float, float] | tuple[None, None]:
+    """The smallest fairness weight whose optimum keeps the gap within a target, and its total."""
+    reached = np.flatnonzero(frontier.gap <= target * (1 + 1e-9))
+    finite = reached[np.isfinite(frontier.fairness_weight[reached])]
+    if not len(finite):
+        return None, None
+    first = finite[np.argmin(frontier.fairness_weight[finite])]
+    weight, total = float(frontier.fairness_weight[first]), float(frontier.total_error[first])
+    if frontier.trade_off is None or weight == 0:
+        return weight, total
+    # On the complete curve the gap falls with the weight, so that the weight can be halved in on.
+    below = frontier.fairness_weight[frontier.fairness_weight < weight]
+    low, high = float(below.max()) if len(below) else 0.0, weight
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        errors = np.asarray(frontier.trade_off.errors(middle))
+        if float(np.ptp(errors)) <= target * (1 + 1e-9):
+            high, total = middle, float(shares @ errors)
+        else:
+            low = middle
+    return high, total

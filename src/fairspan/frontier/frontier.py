@@ -1,0 +1,323 @@
+"""The whole trade-off between total error and gap, and all that is attainable, from moments alone.
+
+At radius 0 the best compromises of two groups are the points where supporting lines of the
+attainable errors touch, from PCA (the gap counts nothing) to the fairest subspace. Drawn to a
+proved accuracy they are complete: no other subspace is better in one and no worse in the other.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+
+from fairspan.estimators.steps import check_group_weights
+from fairspan.frontier.points import Point, bootstrap_intervals, curve_points, solve_points
+from fairspan.frontier.request import (
+    Counting,
+    Radius,
+    check_numbers,
+    check_radii,
+    moments_to_compare,
+    problem_of,
+)
+from fairspan.ground.parameters import (
+    check_choice,
+    check_integer,
+    check_number,
+    check_replicates,
+    generator_from,
+)
+from fairspan.ground.types import FLOATS, FloatArray, Label
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import MISSING_GROUPS, encode_groups
+from fairspan.moments.resampling import resampled_moments
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.door import Patience
+from fairspan.solvers.result import is_closed
+from fairspan.solvers.two_groups.trace import Enclosure, TradeOff
+
+_WEIGHTS = (0.0, *np.geomspace(0.01, 10.0, 25).tolist())
+"""Fairness weights where none are given and the points are not those of the curve."""
+_PROVED = 1e-8
+"""Relative gap beyond which points are warned of."""
+
+
+@dataclass(frozen=True, repr=False)
+class Frontier:
+    """Optimal subspaces by fairness weight, and the region that subspaces attain.
+
+    Attributes
+    ----------
+    group_labels : tuple
+        The groups, sorted.
+    n_components : int
+        Number of components.
+    fairness_weight : ndarray of shape (n_points,)
+        The fairness weight each point is optimal for.
+    radius : ndarray of shape (n_points,)
+        The radius of each; not a number where it was given by group.
+    group_errors : ndarray of shape (n_points, n_groups)
+        Mean squared reconstruction error of each group.
+    total_error : ndarray of shape (n_points,)
+        Mean error of all rows or, with ``group_weights``, of the groups as they were told to count;
+        ``total_error_`` of a fit is always the mean of all rows.
+    gap : ndarray of shape (n_points,)
+        Largest minus smallest error of the groups that are compared.
+    objective : ndarray of shape (n_points,)
+        Value of the objective.
+    lower_bound : ndarray of shape (n_points,)
+        Proved: no subspace has a smaller objective.
+    optimality_gap : ndarray of shape (n_points,)
+        Their relative distance.
+    total_error_interval : ndarray of shape (n_points, 2) or None
+        95 % bootstrap intervals of the total error.
+    gap_interval : ndarray of shape (n_points, 2) or None
+        95 % bootstrap intervals of the gap.
+    group_error_interval : ndarray of shape (n_points, n_groups, 2) or None
+        95 % bootstrap intervals of the group errors.
+    n_eigensolves : int
+        Eigen-solves that the points took.
+    trade_off : TradeOff or None
+        Two groups: finds ``curve`` and ``region`` when they are asked for.
+    """
+
+    group_labels: tuple[Label, ...]
+    n_components: int
+    fairness_weight: FloatArray
+    radius: FloatArray
+    group_errors: FloatArray
+    total_error: FloatArray
+    gap: FloatArray
+    objective: FloatArray
+    lower_bound: FloatArray
+    optimality_gap: FloatArray
+    total_error_interval: FloatArray | None
+    gap_interval: FloatArray | None
+    group_error_interval: FloatArray | None
+    n_eigensolves: int
+    trade_off: TradeOff | None = field(repr=False)
+
+    def __repr__(self) -> str:
+        groups = ", ".join(map(repr, self.group_labels[:4]))
+        more = ", ..." if len(self.group_labels) > 4 else ""
+        return (
+            f"Frontier({len(self.gap)} points, n_components={self.n_components}, groups {groups}"
+            f"{more}, gap {self.gap.max():.4g} to {self.gap.min():.4g}, total error "
+            f"{self.total_error.min():.4g} to {self.total_error.max():.4g})"
+        )
+
+    @property
+    def curve(self) -> Enclosure | None:
+        """Two groups: the complete trade-off at radius 0 as paths of (gap, total error).
+
+        It leads from PCA to the fairest subspace; no subspace lies below ``curve.outer``.
+        """
+        return None if self.trade_off is None else self.trade_off.curve
+
+    @property
+    def region(self) -> Enclosure | None:
+        """Two groups: polygons of group errors inside and around all that subspaces attain."""
+        return None if self.trade_off is None else self.trade_off.region
+
+    def to_frame(self) -> Any:
+        """Give the points as a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each point; the errors of group a are in the column "error_a".
+        """
+        try:
+            import pandas as pd  # type: ignore[import-untyped, unused-ignore]
+        except ImportError as error:
+            raise ImportError("Frontier.to_frame needs pandas: pip install pandas.") from error
+        errors = zip(self.group_labels, self.group_errors.T, strict=True)
+        columns = {"fairness_weight": self.fairness_weight, "radius": self.radius}
+        columns |= {f"error_{label}": values for label, values in errors}
+        for name in ("total_error", "gap", "objective", "lower_bound", "optimality_gap"):
+            columns[name] = getattr(self, name)
+        for name in ("total_error", "gap"):
+            interval = getattr(self, f"{name}_interval")
+            if interval is not None:
+                columns |= {f"{name}_low": interval[:, 0], f"{name}_high": interval[:, 1]}
+        if self.group_error_interval is not None:
+            for a, label in enumerate(self.group_labels):
+                low, high = self.group_error_interval[:, a].T
+                columns |= {f"error_{label}_low": low, f"error_{label}_high": high}
+        return pd.DataFrame(columns)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the trade-off and, for two groups, what is attainable.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+        """
+        from fairspan.plotting import plot_frontier
+
+        return plot_frontier(self, ax)
+
+
+def fairness_frontier(
+    X_or_moments: Any,
+    n_components: int,
+    *,
+    sensitive_features: Any = None,
+    fairness_weights: Any = None,
+    radius: Any = 0.0,
+    n_bootstrap: int = 0,
+    standardize: bool = False,
+    group_weights: str | Mapping[Any, float] = "share",
+    missing_groups: str = "raise",
+    max_time: float = 5.0,
+    random_state: Any = None,
+) -> Frontier:
+    """Find the trade-off between the total error and the gap between groups.
+
+    Without fairness weights, two groups at radius 0 give the complete curve: every best compromise
+    from PCA to the fairest subspace, to a proved accuracy. Else the points are the optima of a
+    grid, which share their eigen-solves. For two groups the result also draws the complete curve
+    and the attainable region, when asked for them.
+
+    Parameters
+    ----------
+    X_or_moments : array-like of shape (n_samples, n_features) or GroupMoments
+        The data, or all that is needed of it.
+    n_components : int
+        Number of components, from 1 to n_features.
+    sensitive_features : array-like, frame or dict, optional
+        The group of each row of X.
+    fairness_weights : float or array-like, optional
+        Fairness weights of the points; with more than two groups, or a radius, 26 weights from 0 to
+        10 if not given.
+    radius : float, mapping or sequence of them, default=0.0
+        One radius, as in RobustFairPCA, or several: then the points are a grid.
+    n_bootstrap : int, default=0
+        Poisson bootstrap replicates, at least 20, for intervals of total error, gap and group
+        errors; they need X, of which one pass makes the moments of all replicates. Each replicate
+        finds its optimum anew, so that the intervals are those of the whole procedure.
+    standardize : bool, default=False
+        Divide features by their standard deviation over all rows; constant features stay.
+    group_weights : {"share", "equal"} or mapping, default="share"
+        How much each group counts in the total error, as in RobustFairPCA.
+    missing_groups : {"raise", "own_group", "total_only"}, default="raise"
+        Rows whose group is missing, as in RobustFairPCA; with "total_only" they count in the total
+        error and not in the gap.
+    max_time : float, default=5.0
+        Seconds that all points together may look for better minima and proofs where there are more
+        than two groups; the bootstrap may take as long again.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    Frontier
+        The points with their proofs.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fairspan import fairness_frontier
+    >>> data = load_breast_cancer()
+    >>> groups = data.target_names[data.target]
+    >>> frontier = fairness_frontier(data.data, 3, sensitive_features=groups, standardize=True)
+    >>> frontier.gap[[0, -1]].round(3), frontier.total_error[[0, -1]].round(3)
+    (array([1.614, 0.   ]), array([8.209, 8.58 ]))
+    """
+    weights = (
+        None if fairness_weights is None else check_numbers("fairness_weights", fairness_weights)
+    )
+    radii = check_radii(radius)
+    if check_integer("n_bootstrap", n_bootstrap, 0):
+        check_replicates(n_bootstrap)
+    check_group_weights(group_weights)
+    check_choice("missing_groups", missing_groups, MISSING_GROUPS)
+    check_number("max_time", max_time, positive=True)
+    counting = Counting(group_weights, missing_groups)
+    moments = moments_to_compare(X_or_moments, sensitive_features, missing_groups, n_bootstrap)
+    make_problem = partial(
+        problem_of, n_components=n_components, standardize=standardize, counting=counting
+    )
+    problem = make_problem(moments)
+    trade_off = TradeOff(problem) if problem.n_groups == 2 else None
+    points = _points(problem, moments, weights, radii, counting, trade_off, max_time)
+    _warn_of_gaps(points, problem)
+    weight, size, found, value, bound, proved = zip(*points, strict=True)
+    errors = np.array(found)
+    intervals: tuple[FloatArray | None, ...] = (None, None, None)
+    if n_bootstrap:
+        X = check_array(X_or_moments, dtype=FLOATS, input_name="X")
+        groups = encode_groups(sensitive_features, len(X), missing_groups)
+        replicates = resampled_moments(X, groups, n_bootstrap, generator_from(random_state))
+        grid = list(zip(weight, size, strict=True))
+        patience = Patience(max_time, n_bootstrap * len(grid))
+        intervals = bootstrap_intervals(replicates, grid, counting, make_problem, patience)
+    return Frontier(
+        group_labels=moments.labels,
+        n_components=problem.k,
+        fairness_weight=np.array(weight),
+        radius=np.array([r if isinstance(r, Real) else np.nan for r in size], dtype=float),
+        group_errors=errors,
+        total_error=errors @ problem.shares,
+        gap=np.ptp(errors[:, counting.in_gap(moments)], axis=1),
+        objective=np.array(value),
+        lower_bound=np.array(bound),
+        optimality_gap=np.array(proved),
+        total_error_interval=intervals[0],
+        gap_interval=intervals[1],
+        group_error_interval=intervals[2],
+        n_eigensolves=problem.n_eigensolves,
+        trade_off=trade_off,
+    )
+
+
+def _points(
+    problem: SubspaceProblem,
+    moments: GroupMoments,
+    weights: list[float] | None,
+    radii: list[Radius],
+    counting: Counting,
+    trade_off: TradeOff | None,
+    max_time: float,
+) -> list[Point]:
+    """Find the points of the grid or, where nothing is asked for, of the complete curve."""
+    if trade_off is not None and weights is None and not any(radii):
+        return curve_points(trade_off)
+    grid = [(weight, radius) for radius in radii for weight in weights or _WEIGHTS]
+    boundary = None if trade_off is None else trade_off.boundary
+    patience = Patience(max_time, len(grid))
+    return solve_points(problem, moments, grid, counting, boundary, patience)
+
+
+def _warn_of_gaps(points: list[Point], problem: SubspaceProblem) -> None:
+    gaps = [point.optimality_gap for point in points if not _is_proved(point, problem)]
+    if gaps:
+        warnings.warn(
+            f"{len(gaps)} of {len(points)} points are not proved optimal to a relative gap of "
+            f"{_PROVED}; the largest gap is {max(gaps):.2g}.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def _is_proved(point: Point, problem: SubspaceProblem) -> bool:
+    if math.isinf(point.objective):
+        # The gap alone counts, and the total error is what is proved.
+        return point.optimality_gap <= _PROVED
+    weight = point.fairness_weight
+    return is_closed(problem, point.objective, point.lower_bound, _PROVED, weight)

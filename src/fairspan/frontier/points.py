@@ -1,0 +1,161 @@
+"""Points of the trade-off: on a grid of objectives, on the complete curve, and resampled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from fairspan.frontier.request import Counting, Grid, Radius
+from fairspan.ground.types import FloatArray
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.door import Patience, SolverOptions, solve
+from fairspan.solvers.result import relative_gap
+from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.lines import Boundary
+from fairspan.solvers.two_groups.penalty import penalty_bound, penalty_weight
+from fairspan.solvers.two_groups.trace import TradeOff
+
+_INTERVAL = (0.025, 0.975)
+
+
+class Point(NamedTuple):
+    """The optimum of one objective, with its proof."""
+
+    fairness_weight: float
+    radius: Radius
+    group_errors: FloatArray
+    objective: float
+    lower_bound: float
+    optimality_gap: float
+
+
+def solve_points(
+    problem: SubspaceProblem,
+    moments: GroupMoments,
+    grid: Grid,
+    counting: Counting,
+    boundary: Boundary | None,
+    patience: Patience,
+) -> list[Point]:
+    """Find the optimum at each fairness weight and radius of a grid.
+
+    Parameters
+    ----------
+    problem : SubspaceProblem
+        The problem of these moments.
+    moments : GroupMoments
+        Gives the groups and their sizes, which set their radii.
+    grid : sequence of pairs
+        Fairness weights and radii.
+    counting : Counting
+        How groups count.
+    boundary : Boundary, optional
+        For two groups: lines that all points share.
+    patience : Patience
+        How long more groups may be searched for.
+
+    Returns
+    -------
+    list of Point
+        The optima, in the order of the grid.
+    """
+    points = []
+    for weight, radius in grid:
+        objective = counting.objective(moments, weight, radius)
+        if boundary is None or problem.k == problem.d or objective.is_linear:
+            found = solve(problem, objective, SolverOptions(max_time=patience.share()))
+        else:
+            found = solve_boundary(problem, objective, boundary=boundary)
+        proof = (found.objective, found.lower_bound, found.optimality_gap)
+        points.append(Point(weight, radius, found.group_errors, *proof))
+    return points
+
+
+def curve_points(trade_off: TradeOff) -> list[Point]:
+    """Give the points of the complete curve at radius 0, each with the weight it is optimal for.
+
+    Parameters
+    ----------
+    trade_off : TradeOff
+        All that two groups can attain.
+
+    Returns
+    -------
+    list of Point
+        From PCA to the fairest subspace.
+    """
+    problem = trade_off.problem
+    points = []
+    for place, line in enumerate(trade_off.lines):
+        errors = np.array(line.point)
+        weight = penalty_weight(line, problem.shares) if place else 0.0
+        if math.isinf(weight):
+            # The gap alone counts: its value is infinite, and the total error is what is proved.
+            proof = (math.inf, math.inf, trade_off.fairest.result.optimality_gap)
+        else:
+            value = float(problem.shares @ errors) + weight * float(np.ptp(errors))
+            bound = min(penalty_bound(line), value)
+            proof = (value, bound, relative_gap(value, bound, problem.scale))
+        points.append(Point(weight, 0.0, errors, *proof))
+    return points
+
+
+def bootstrap_intervals(
+    replicates: Iterable[GroupMoments],
+    grid: Grid,
+    counting: Counting,
+    make_problem: Callable[[GroupMoments], SubspaceProblem],
+    patience: Patience,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Find the optima of resampled data and give intervals of their errors.
+
+    Parameters
+    ----------
+    replicates : iterable of GroupMoments
+        Moments of resampled rows.
+    grid : sequence of pairs
+        Fairness weights and radii.
+    counting : Counting
+        How groups count.
+    make_problem : callable
+        Gives the problem of a replicate's moments.
+    patience : Patience
+        How long the optima of more than two groups may be searched for.
+
+    Returns
+    -------
+    tuple of ndarray of shape (n_points, 2), (n_points, 2) and (n_points, n_groups, 2)
+        Percentile intervals of the total error, of the gap, and of the group errors.
+    """
+    totals, gaps, groups = [], [], []
+    for moments in replicates:
+        problem = make_problem(moments)
+        errors = np.array(_optimal_errors(problem, moments, grid, counting, patience))
+        totals.append(errors @ problem.shares)
+        gaps.append(np.ptp(errors[:, counting.in_gap(moments)], axis=1))
+        groups.append(errors)
+    total, gap, group = (
+        np.moveaxis(np.quantile(found, _INTERVAL, axis=0), 0, -1)
+        for found in (totals, gaps, groups)
+    )
+    return total, gap, group
+
+
+def _optimal_errors(
+    problem: SubspaceProblem,
+    moments: GroupMoments,
+    grid: Grid,
+    counting: Counting,
+    patience: Patience,
+) -> list[FloatArray]:
+    pair = problem.n_groups == 2
+    if pair and not any(radius for _, radius in grid):
+        trade_off = TradeOff(problem)
+        return [trade_off.errors(weight) for weight, _ in grid]
+    boundary = Boundary(problem) if pair else None
+    points = solve_points(problem, moments, grid, counting, boundary, patience)
+    return [point.group_errors for point in points]

@@ -1,0 +1,1 @@
+"""What everything stands on: types, checks, numbers as text, colours, files written whole."""

@@ -1,0 +1,1 @@
+"""Judges of any projection, whoever found it: metrics, certificates, comparisons, leakage."""

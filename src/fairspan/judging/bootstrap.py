@@ -1,0 +1,166 @@
+"""Bootstrap intervals for group errors and gaps: Poisson weights, in one pass over the rows.
+
+Each replicate gives every row a Poisson(1) weight. For a fixed projection all that is needed of a
+group is its weight and its weighted sum of errors, which are added block by block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from fairspan.ground.parameters import check_level, check_replicates, generator_from
+from fairspan.ground.rows import check_real, check_weights
+from fairspan.ground.types import FloatArray, Label
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import Groups, encode_groups
+from fairspan.moments.projection import Projection
+
+_BLOCK = 2**22
+"""Weights drawn at once."""
+
+
+@dataclass(frozen=True)
+class ErrorIntervals:
+    """Confidence intervals of group errors, total error and gap; rows are (low, high).
+
+    Attributes
+    ----------
+    labels : tuple
+        The groups.
+    errors : ndarray of shape (n_groups, 2)
+        Interval of each group's error.
+    total : ndarray of shape (2,)
+        Interval of the total error.
+    gap : ndarray of shape (2,)
+        Interval of the largest difference between two groups.
+    level : float
+        The confidence level of each.
+    """
+
+    labels: tuple[Label, ...]
+    errors: FloatArray
+    total: FloatArray
+    gap: FloatArray
+    level: float
+
+    @property
+    def by_group(self) -> dict[Label, tuple[float, float]]:
+        """The intervals of the group errors by label."""
+        return {a: (float(x), float(y)) for a, (x, y) in zip(self.labels, self.errors, strict=True)}
+
+
+def bootstrap_intervals(
+    model: Any,
+    X: Any,
+    sensitive_features: Any,
+    *,
+    n_bootstrap: int = 1000,
+    level: float = 0.95,
+    centring: str = "global",
+    mean: Any = None,
+    scale: Any = None,
+    training: GroupMoments | None = None,
+    sample_weight: Any = None,
+    random_state: Any = None,
+) -> ErrorIntervals:
+    """Confidence intervals for the errors of a given projection on a population.
+
+    The projection and its centres are held fixed. Errors get percentile intervals. The gap is never
+    negative, so percentiles of its replicates would be too high where groups are alike; its
+    interval comes from a band that holds for the differences of all pairs of groups at once.
+
+    Parameters
+    ----------
+    model : fitted estimator or ndarray of shape (n_components, n_features)
+        The projection.
+    X : array-like of shape (n_rows, n_features)
+        Rows, best those that the projection was not fitted on.
+    sensitive_features : array-like, frame or dict
+        The group of each row.
+    n_bootstrap : int, default=1000
+        Number of replicates.
+    level : float, default=0.95
+        Confidence level, between 0 and 1.
+    centring : {"global", "group"}, default="global"
+        From where errors are measured.
+    mean, scale, training, sample_weight
+        See :class:`fairspan.metrics.Options`.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Returns
+    -------
+    ErrorIntervals
+        The intervals.
+    """
+    check_replicates(n_bootstrap)
+    level = check_level("level", level)
+    check_real(X)
+    X = check_array(X, dtype=np.float64, input_name="X")
+    groups = encode_groups(sensitive_features, len(X))
+    weight = np.ones(len(X)) if sample_weight is None else check_weights(sample_weight, len(X))
+    projection = Projection.of(model, mean, scale, training)
+    projection.check_features(X)
+    moments = GroupMoments.from_groups(X, groups, sample_weight=weight)
+    errors = projection.row_errors(X, groups, projection.centres(moments, centring))
+    rng = generator_from(random_state)
+    sizes, sums = replicates(errors, groups, weight, n_bootstrap, rng)
+    found = np.bincount(groups.codes, weight * errors) / np.bincount(groups.codes, weight)
+    filled = (sizes > 0).all(axis=1)
+    if filled.mean() < 0.5:
+        smallest = groups.labels[int(np.argmin(moments.counts))]
+        raise ValueError(
+            f"Group {smallest!r} has only {int(moments.counts.min())} rows, too few to resample."
+        )
+    means = sums[filled] / sizes[filled]
+    edges = [(1 - level) / 2, (1 + level) / 2]
+    return ErrorIntervals(
+        labels=groups.labels,
+        errors=np.quantile(means, edges, axis=0).T,
+        total=np.quantile(sums.sum(axis=1) / sizes.sum(axis=1), edges),
+        gap=gap_interval(found, means, level),
+        level=level,
+    )
+
+
+def replicates(
+    errors: FloatArray,
+    groups: Groups,
+    weight: FloatArray,
+    n_bootstrap: int,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray]:
+    """Sizes and summed errors of the groups, (n_bootstrap, n_groups), in each replicate.
+
+    Errors may have a second axis, for several projections of the same rows; so have the sums.
+    """
+    shape = (n_bootstrap, len(groups.labels))
+    sizes, sums = np.zeros(shape), np.zeros((*shape, *errors.shape[1:]))
+    size = max(_BLOCK // n_bootstrap, 1)
+    for a in range(len(groups.labels)):
+        rows = np.flatnonzero(groups.codes == a)
+        for start in range(0, len(rows), size):
+            block = rows[start : start + size]
+            drawn = rng.poisson(1.0, (n_bootstrap, len(block))) * weight[block]
+            sizes[:, a] += drawn.sum(axis=1)
+            sums[:, a] += drawn @ errors[block]
+    return sizes, sums
+
+
+def gap_interval(found: FloatArray, means: FloatArray, level: float) -> FloatArray:
+    """Interval of the largest difference from a simultaneous band over all pairs of groups."""
+    if len(found) == 1:
+        return np.zeros(2)
+    first, second = (list(side) for side in zip(*combinations(range(len(found)), 2), strict=True))
+    differences = found[first] - found[second]
+    noise = means[:, first] - means[:, second] - differences
+    spread = noise.std(axis=0)
+    spread[spread == 0] = np.finfo(float).tiny
+    reach = spread * np.quantile(np.abs(noise / spread).max(axis=1), level)
+    apart = np.abs(differences)
+    return np.array([max(float((apart - reach).max()), 0.0), float((apart + reach).max())])

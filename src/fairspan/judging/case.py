@@ -1,0 +1,144 @@
+"""A case for the metrics: a projection and data, how it is to be judged, and what comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict
+
+import numpy as np
+
+from fairspan.ground.frames import as_frame
+from fairspan.ground.parameters import check_choice, check_options
+from fairspan.ground.types import FloatArray, Label
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.projection import Projection
+from fairspan.problem.spectrum import top_space
+
+
+class Options(TypedDict, total=False):
+    """How to judge; all keywords are optional.
+
+    Attributes
+    ----------
+    centring : {"global", "group"}, default="global"
+        From where errors are measured.
+    mean, scale : array-like of shape (n_features,)
+        Centre and divisors that belong to plain components; an estimator brings its own. Without a
+        mean, the data's own is used.
+    training : GroupMoments
+        Moments of the training data, which give the group means; estimators of this package bring
+        their own. Without them, the data's own are used.
+    sample_weight : array-like of shape (n_rows,)
+        How often each row counts.
+    """
+
+    centring: str
+    mean: Any
+    scale: Any
+    training: GroupMoments | None
+    sample_weight: Any
+
+
+@dataclass(frozen=True)
+class GroupValues:
+    """A number for each group.
+
+    Attributes
+    ----------
+    name : str
+        What the numbers are.
+    labels : tuple
+        The groups.
+    values : ndarray of shape (n_groups,)
+        The numbers.
+    weights : ndarray of shape (n_groups,)
+        Sizes of the groups.
+    """
+
+    name: str
+    labels: tuple[Label, ...]
+    values: FloatArray
+    weights: FloatArray
+
+    @property
+    def by_group(self) -> dict[Label, float]:
+        """The numbers by label."""
+        return dict(zip(self.labels, self.values.tolist(), strict=True))
+
+    @property
+    def overall(self) -> float:
+        """Mean over all rows."""
+        return float(self.values @ self.weights / self.weights.sum())
+
+    @property
+    def difference(self) -> float:
+        """Largest minus smallest: the largest difference over all pairs of groups."""
+        return float(np.ptp(self.values))
+
+    def to_frame(self) -> Any:
+        """Give a table with a row for each group.
+
+        Returns
+        -------
+        pandas.DataFrame or list of dict
+            Columns ``group``, ``weight`` and the name of the metric.
+        """
+        rows = zip(self.labels, self.weights.tolist(), self.values.tolist(), strict=True)
+        return as_frame([{"group": a, "weight": w, self.name: value} for a, w, value in rows])
+
+
+def moments_of(X: Any, sensitive_features: Any, sample_weight: Any) -> GroupMoments:
+    """Give the moments of rows; moments are taken as they are."""
+    if not isinstance(X, GroupMoments):
+        return GroupMoments.from_arrays(X, sensitive_features, sample_weight=sample_weight)
+    if sensitive_features is not None or sample_weight is not None:
+        raise ValueError(
+            "GroupMoments already hold groups and weights; give sensitive_features and "
+            "sample_weight with rows only."
+        )
+    return X
+
+
+@dataclass(frozen=True)
+class Case:
+    """A projection, the moments it is judged on, and the second moments that matter."""
+
+    projection: Projection
+    moments: GroupMoments
+    centring: str
+    second: FloatArray
+
+    @classmethod
+    def of(cls, model: Any, X: Any, sensitive_features: Any, options: Options) -> Case:
+        """Take a model and data as the functions of metrics do."""
+        check_options(options, Options)
+        centring = options.get("centring", "global")
+        moments = moments_of(X, sensitive_features, options.get("sample_weight"))
+        projection = Projection.of(
+            model, options.get("mean"), options.get("scale"), options.get("training")
+        )
+        return cls(projection, moments, centring, projection.second_moments(moments, centring))
+
+    def values(self, name: str, values: FloatArray) -> GroupValues:
+        """Give numbers their groups and a name."""
+        return GroupValues(name, self.moments.labels, values, self.moments.weights)
+
+    def reference_errors(self, reference: str) -> FloatArray:
+        """Errors of PCA fitted to the training data, on this data."""
+        source = self.projection.training or self.moments
+        own = check_choice("reference", reference, ("pooled", "group")) == "group"
+        fitted = self.projection.second_moments(source, self.centring if own else "global")
+        k = len(self.projection.components)
+        if not own:
+            pooled = top_space(np.einsum("a,aij->ij", source.shares, fitted), k)
+            return replace(self.projection, components=pooled.vectors.T).errors(self.second)
+        errors = []
+        for label, second in zip(self.moments.labels, self.second, strict=True):
+            if label not in source.labels:
+                raise ValueError(
+                    f"Group {label!r} is not in the training data, whose groups are "
+                    f"{list(source.labels)[:5]}; pass sensitive_features with the same labels."
+                )
+            best = top_space(fitted[source.labels.index(label)], k).vectors.T
+            errors.append(replace(self.projection, components=best).errors(second[None])[0])
+        return np.array(errors)

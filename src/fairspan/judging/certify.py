@@ -1,0 +1,114 @@
+"""Judge any projection: how far it is from the best possible one, at most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fairspan.estimators.steps import (
+    check_group_weights,
+    check_moments,
+    check_scales,
+    robust_objective,
+    without_claim,
+)
+from fairspan.ground.parameters import check_choice, check_number
+from fairspan.ground.types import FloatArray
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import MISSING_GROUPS
+from fairspan.moments.projection import check_orthonormal
+from fairspan.objectives.ambiguity import radii_of
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.door import SolverOptions, solve
+from fairspan.solvers.result import SolverResult, is_closed, safe_bound
+
+
+def certify(
+    components: Any,
+    moments: GroupMoments,
+    *,
+    fairness_weight: float,
+    radius: float | Mapping[Any, float],
+    group_weights: str | Mapping[Any, float] = "share",
+    missing_groups: str = "raise",
+    tol: float = 1e-8,
+    max_time: float = 5.0,
+) -> SolverResult:
+    """Prove how far a projection is from the best one, whoever found it.
+
+    Parameters
+    ----------
+    components : array-like of shape (n_components, n_features)
+        Orthonormal rows, in the units of the moments: for an estimator fitted with
+        ``standardize=True`` pass ``estimator.moments_.scaled(estimator.scale_)``.
+    moments : GroupMoments
+        Moments of the data.
+    fairness_weight : float
+        How much the gap between groups counts.
+    radius : float or mapping
+        Size of the ambiguity set, as in RobustFairPCA.
+    group_weights : {"share", "equal"} or mapping, default="share"
+        How much each group counts in the total error, as in RobustFairPCA.
+    missing_groups : {"raise", "own_group", "total_only"}, default="raise"
+        With "total_only" the group "missing" counts in the total error and not in the gap.
+    tol : float, default=1e-8
+        The relative gap up to which the projection counts as optimal.
+    max_time : float, default=5.0
+        Seconds after which the bound proved so far is returned.
+
+    Returns
+    -------
+    SolverResult
+        The components given, their errors and objective, and a lower bound proved for every
+        projection with as many components.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairspan import GroupMoments, certify
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 4)) * [4, 3, 2, 1]
+    >>> moments = GroupMoments.from_arrays(X, ["a", "b"] * 100)
+    >>> result = certify(np.eye(4)[:2], moments, fairness_weight=0, radius=0)
+    >>> bool(0 < result.optimality_gap < 0.01)  # near PCA, but not quite
+    True
+    """
+    check_moments(moments)
+    rows = _orthonormal(components, moments.n_features)
+    hidden = check_scales(moments, stacklevel=3)
+    weight = check_number("fairness_weight", fairness_weight)
+    tol = check_number("tol", tol, positive=True)
+    max_time = check_number("max_time", max_time, positive=True)
+    check_group_weights(group_weights)
+    check_choice("missing_groups", missing_groups, MISSING_GROUPS)
+    radii = radii_of(radius, moments)
+    objective = robust_objective(moments, weight, radii, group_weights, missing_groups)
+    problem = SubspaceProblem(moments.second_moments, objective.shares, len(rows))
+    # Rounding left in the rows would show in their errors.
+    errors = problem.errors(np.linalg.qr(rows.T)[0])
+    value = objective.value(errors)
+    best = solve(problem, objective, SolverOptions(tol=min(tol, 1e-8), max_time=max_time))
+    judged = replace(
+        best,
+        components=rows,
+        group_errors=errors,
+        objective=value,
+        lower_bound=safe_bound(best.lower_bound, value, problem.scale),
+        history=np.empty((0, 2)),
+    )
+    proved = is_closed(problem, value, judged.lower_bound, tol, objective.fairness_weight)
+    judged = replace(judged, status="optimal" if proved else "feasible")
+    return without_claim(judged, problem, weight) if hidden else judged
+
+
+def _orthonormal(components: Any, n_features: int) -> FloatArray:
+    rows = check_orthonormal(components)
+    if rows.shape[1] != n_features:
+        raise ValueError(
+            f"components has shape {rows.shape}; it needs one column for each of the "
+            f"n_features={n_features} features."
+        )
+    return rows

@@ -1,0 +1,184 @@
+"""Methods side by side: one function judges everybody's subspace, in the same units."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_array
+
+from fairspan.estimators.steps import pooled_scale
+from fairspan.ground.frames import as_frame
+from fairspan.ground.parameters import check_choice, check_flag, is_listing
+from fairspan.ground.rows import check_real
+from fairspan.ground.types import FloatArray
+from fairspan.judging import metrics
+from fairspan.judging.case import Options
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.projection import Projection
+from fairspan.problem.spectrum import top_space
+
+OWN_PCA = "each group's own PCA"
+
+
+def compare(
+    methods: Mapping[str, Any] | Iterable[Any],
+    X: Any,
+    sensitive_features: Any,
+    *,
+    X_test: Any = None,
+    sensitive_features_test: Any = None,
+    centring: str = "global",
+    standardize: bool = False,
+    by: str = "method",
+) -> Any:
+    """Fit methods to the same data and judge their subspaces by the same function.
+
+    Parameters
+    ----------
+    methods : mapping of names to estimators, or iterable of estimators
+        Unfitted estimators with ``components_`` and ``mean_`` after fit: those of this package, or
+        scikit-learn's PCA. They are cloned. Their own ``standardize`` must be off.
+    X : array-like of shape (n_rows, n_features)
+        Training rows.
+    sensitive_features : array-like, frame or dict
+        The group of each training row.
+    X_test, sensitive_features_test : optional
+        Rows to judge on besides.
+    centring : {"global", "group"}, default="global"
+        From where group errors are measured; the total error always uses the global mean.
+    standardize : bool, default=False
+        Divide all data by the standard deviations of the training rows.
+    by : {"method", "group"}, default="method"
+        A row for each method, or one for each group and method.
+
+    Returns
+    -------
+    pandas.DataFrame or list of dict
+        For each method and sample ("train", "test") the total error, the gap, the largest group
+        error, the proved relative gap to the optimum of the method's own objective and the seconds
+        of the fit; or, by group, what :func:`fairspan.metrics.by_group` tells. The last method is a
+        reference: the own PCA of each group, which is not a single projection.
+    """
+    check_choice("by", by, ("method", "group"))
+    check_flag("standardize", standardize)
+    scale = None
+    if standardize:
+        scale = pooled_scale(GroupMoments.from_arrays(X, sensitive_features))
+        X = np.asarray(X, dtype=np.float64) / scale
+    training = GroupMoments.from_arrays(X, sensitive_features)
+    samples = {"train": training}
+    if (X_test is None) != (sensitive_features_test is None):
+        raise ValueError("X_test and sensitive_features_test must be given together.")
+    if X_test is not None:
+        check_real(X_test, "X_test")
+        X_test = check_array(X_test, dtype=np.float64, input_name="X_test")
+        X_test = X_test if scale is None else X_test / scale
+        samples["test"] = GroupMoments.from_arrays(X_test, sensitive_features_test)
+        unseen = [a for a in samples["test"].labels if a not in training.labels]
+        if unseen:
+            raise ValueError(
+                f"sensitive_features_test has groups that are not in the training data: {unseen}."
+            )
+    rows: list[dict[str, Any]] = []
+    k = 0
+    for name, method in _named(methods).items():
+        model, seconds = _fit(name, method, X, training)
+        k = max(k, len(model.components_))
+        evidence = {"optimality_gap": getattr(model, "optimality_gap_", np.nan), "seconds": seconds}
+        for sample, moments in samples.items():
+            judged = _judge(model, moments, training, centring, by, evidence)
+            rows += [{"method": name, "sample": sample, **row} for row in judged]
+    if k:
+        for sample, moments in samples.items():
+            own = _own_pca(k, moments, training, centring, by)
+            rows += [{"method": OWN_PCA, "sample": sample, **row} for row in own]
+    return as_frame(rows)
+
+
+def _named(methods: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
+    if hasattr(methods, "fit"):
+        raise TypeError("methods must be a list or a mapping of estimators, not a single one.")
+    if not isinstance(methods, Mapping) and not is_listing(methods):
+        raise TypeError(f"methods={methods!r} must be a list or a mapping of estimators.")
+    methods = dict(methods) if isinstance(methods, Mapping) else list(methods)
+    given = list(methods.values()) if isinstance(methods, dict) else methods
+    strange = [method for method in given if not hasattr(method, "fit") or isinstance(method, type)]
+    if strange or not given:
+        raise TypeError(
+            f"methods holds {strange[0]!r}, which is no estimator."
+            if strange
+            else "methods is empty; give at least one estimator."
+        )
+    if isinstance(methods, dict):
+        return methods
+    named: dict[str, Any] = {}
+    for method in methods:
+        name = base = type(method).__name__
+        number = 2
+        while name in named:
+            name, number = f"{base} {number}", number + 1
+        named[name] = method
+    return named
+
+
+def _fit(name: str, method: Any, X: Any, training: GroupMoments) -> tuple[Any, float]:
+    model = clone(method)
+    start = time.perf_counter()
+    model = model.fit_moments(training) if hasattr(model, "fit_moments") else model.fit(X)
+    seconds = time.perf_counter() - start
+    if not hasattr(model, "components_"):
+        raise TypeError(f"Method {name!r} has no components_ after fit; it cannot be compared.")
+    if getattr(model, "scale_", None) is not None:
+        raise ValueError(
+            f"Method {name!r} standardises by itself, so that its errors have other units; set its "
+            "standardize=False and use compare(..., standardize=True)."
+        )
+    return model, seconds
+
+
+def _judge(
+    model: Any,
+    moments: GroupMoments,
+    training: GroupMoments,
+    centring: str,
+    by: str,
+    evidence: dict[str, float],
+) -> list[dict[str, Any]]:
+    options: Options = {"centring": centring, "mean": training.mean, "training": training}
+    errors = metrics.group_errors(model, moments, **options).values
+    total = metrics.total_error(model, moments, mean=training.mean)
+    if by == "method":
+        return [{**_summary(errors, total), **evidence}]
+    return metrics.group_rows(model, moments, **options)
+
+
+def _summary(errors: FloatArray, total: float) -> dict[str, float]:
+    return {
+        "total_error": total,
+        "error_gap": float(np.ptp(errors)),
+        "largest_error": float(errors.max()),
+    }
+
+
+def _own_pca(
+    k: int, moments: GroupMoments, training: GroupMoments, centring: str, by: str
+) -> list[dict[str, Any]]:
+    """The reference: every group in the best subspace that its own training rows have."""
+    judge = Projection(np.eye(training.n_features)[:k], training.mean, None, training)
+    fitted = judge.second_moments(training, centring)
+    about_mean: Options = {"mean": training.mean, "training": training}
+    options: Options = {**about_mean, "centring": centring}
+    rows, totals = [], []
+    for a, label in enumerate(moments.labels):
+        own = top_space(fitted[training.labels.index(label)], k).vectors.T
+        rows.append(metrics.group_rows(own, moments, **options)[a])
+        totals.append(metrics.group_errors(own, moments, **about_mean).values[a])
+    if by == "group":
+        return rows
+    errors = np.array([row["error"] for row in rows])
+    total = float(moments.shares @ np.array(totals))
+    return [{**_summary(errors, total), "optimality_gap": np.nan, "seconds": np.nan}]

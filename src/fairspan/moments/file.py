@@ -1,0 +1,72 @@
+"""Moments as a file: plain arrays and JSON, checked when they are read."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairspan.ground import archive
+
+if TYPE_CHECKING:
+    from fairspan.moments.group_moments import GroupMoments
+
+FORM = "fairspan.moments.group_moments"
+
+
+def save(path: str | os.PathLike[str], moments: GroupMoments, columns: Any = None) -> None:
+    """Write moments and, where they come from a table, how its columns became features."""
+    archive.write(path, FORM, {"moments": moments, "columns": columns}, _classes())
+
+
+def load(path: str | os.PathLike[str]) -> tuple[GroupMoments, Any]:
+    """Read moments and columns, or say what is wrong with the file."""
+    content = archive.read(path, FORM, _classes()).content
+    with archive.refusing(path, FORM):
+        check(content["moments"])
+    return content["moments"], content["columns"]
+
+
+def check(moments: Any) -> None:
+    """Raise ValueError for moments that cannot be those of data."""
+    n_groups, n_features = len(moments.labels), len(moments.shift)
+    size = n_features if moments.basis is None else len(moments.basis)
+    shapes: dict[str, tuple[int, ...]] = {
+        "counts": (n_groups,),
+        "weights": (n_groups,),
+        "squared_weights": (n_groups,),
+        "shift": (n_features,),
+        "offsets": (n_groups, n_features),
+        "scatters": (n_groups, size, size),
+    }
+    if moments.basis is not None:
+        shapes["basis"] = (size, n_features)
+    for name, shape in shapes.items():
+        check_array(name, getattr(moments, name), shape, "i" if name == "counts" else "f")
+    labels = moments.labels
+    if n_groups == 0 or (moments.weights <= 0).any() or len(set(labels)) < n_groups:
+        raise ValueError("its groups are empty, without weight or listed twice")
+    names = moments.feature_names
+    if names is not None and len(names) != n_features:
+        raise ValueError(f"it names {len(names)} of {n_features} features")
+    if not np.array_equal(moments.scatters, moments.scatters.transpose(0, 2, 1)):
+        raise ValueError("its scatter matrices are not symmetric")
+
+
+def check_array(name: str, array: Any, shape: tuple[int, ...], kind: str = "f") -> None:
+    """Raise ValueError for an array of another shape or type, or with values not finite."""
+    if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype.kind != kind:
+        given = getattr(array, "shape", array), getattr(array, "dtype", type(array).__name__)
+        raise ValueError(
+            f"array {name!r} has shape {given[0]} and type {given[1]}, where shape "
+            f"{shape} and a {'whole' if kind == 'i' else 'floating'} number type are needed"
+        )
+    if not np.isfinite(array).all():
+        raise ValueError(f"array {name!r} has values that are not finite")
+
+
+def _classes() -> dict[str, type]:
+    from fairspan.moments.group_moments import GroupMoments
+
+    return {"GroupMoments": GroupMoments}

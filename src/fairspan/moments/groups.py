@@ -1,0 +1,315 @@
+"""Who belongs to which group: any description of groups becomes codes and labels.
+
+Groups are ordered by their labels, whatever order the rows come in, so that results do
+not depend on it. Rows described by several columns belong to the intersection of their
+values, whose label is the tuple of those values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from fairspan.ground.parameters import check_choice
+from fairspan.ground.rows import as_known
+from fairspan.ground.types import BoolArray, Label
+
+ONE_GROUP: Label = "all"
+"""The label of the only group when no sensitive features are given."""
+
+MISSING: Label = "missing"
+"""The label of rows without one, where these are not refused."""
+MISSING_GROUPS = ("raise", "own_group", "total_only")
+
+_FEW = 32
+"""Up to so many groups, comparing the column with each label beats sorting it."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows assigned to groups: row i belongs to ``labels[codes[i]]``."""
+
+    codes: npt.NDArray[np.integer[Any]]
+    labels: tuple[Label, ...]
+
+    @classmethod
+    def single(cls, n_rows: int) -> Groups:
+        """All rows in one group."""
+        return cls(np.zeros(n_rows, dtype=np.uint8), (ONE_GROUP,))
+
+    @classmethod
+    def of(cls, sensitive_features: Any, n_rows: int, missing_groups: str = "raise") -> Groups:
+        """The groups that sensitive features tell apart; without these, one group."""
+        if sensitive_features is None:
+            return cls.single(n_rows)
+        return encode_groups(sensitive_features, n_rows, missing_groups)
+
+
+def encode_groups(
+    sensitive_features: Any, n_rows: int | None = None, missing_groups: str = "raise"
+) -> Groups:
+    """Turn sensitive features into group codes and sorted labels.
+
+    Parameters
+    ----------
+    sensitive_features : array-like of shape (n_rows,) or (n_rows, n_columns), series, frame or dict
+        One or several columns of labels of any type. Several columns (a 2-d array, a pandas,
+        polars or other frame that narwhals knows, or a dict of columns) are intersected.
+    n_rows : int, optional
+        The number of rows the features must have.
+    missing_groups : {"raise", "own_group", "total_only"}, default="raise"
+        What to do with rows without a label (None, NaN, NaT). "own_group" labels them "missing",
+        in each column by itself; "total_only" puts rows that lack any label into one
+        group of that name, which estimators leave out of the gap.
+
+    Returns
+    -------
+    Groups
+        Codes and labels; only labels that occur are groups.
+    """
+    check_choice("missing_groups", missing_groups, MISSING_GROUPS)
+    columns = _columns(sensitive_features)
+    if not columns:
+        raise ValueError("sensitive_features has no columns; at least one is needed.")
+    for name, column in columns.items():
+        where = f"sensitive_features{name}"
+        if column.ndim != 1:
+            raise ValueError(f"{where} has {column.ndim} dimensions; a column of labels has one.")
+        if n_rows is not None and len(column) != n_rows:
+            raise ValueError(f"{where} has {len(column)} rows but X has {n_rows}.")
+    if missing_groups != "raise":
+        columns = _label_missing(columns, whole_rows=missing_groups == "total_only")
+        if missing_groups == "total_only" and len(columns) > 1:
+            columns = {"": _tuples(list(columns.values()))}
+    coded = [_encode_column(column, name) for name, column in columns.items()]
+    if len({len(codes) for codes, _ in coded}) > 1:
+        lengths = {name.strip("[]'"): len(column) for name, column in columns.items()}
+        raise ValueError(f"The columns of sensitive_features differ in length: {lengths}.")
+    if len(coded) == 1:
+        codes, labels = coded[0]
+        return Groups(_compact(codes, len(labels)), tuple(labels))
+    return _intersect(coded)
+
+
+def groups_in_gap(labels: Iterable[Label], missing_groups: str) -> BoolArray:
+    """Say which groups the gap is about: not that of rows without a label, if "total_only".
+
+    Parameters
+    ----------
+    labels : iterable of labels
+        The groups.
+    missing_groups : {"raise", "own_group", "total_only"}
+        What becomes of rows without a label.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        Whether the group counts in the gap.
+    """
+    left_out = missing_groups == "total_only"
+    return np.array([not (left_out and label == MISSING) for label in labels])
+
+
+def sort_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
+    """Sort labels of any, even mixed, types: numbers first, then by type and value."""
+    return tuple(sorted(labels, key=_sort_key))
+
+
+def _sort_key(label: Label) -> tuple[str, Any]:
+    if isinstance(label, tuple):
+        return ("tuple", tuple(_sort_key(part) for part in label))
+    if isinstance(label, bool | int | float):
+        return ("", label)
+    return (type(label).__name__, label if isinstance(label, str | bytes) else str(label))
+
+
+def _columns(features: Any) -> dict[str, npt.NDArray[Any]]:
+    """Give each column under the suffix that names it in an error message."""
+    if isinstance(features, Mapping):
+        return {f"[{name!r}]": _as_column(values) for name, values in features.items()}
+    native = as_known(features, "sensitive_features", allow_series=True)
+    if isinstance(native, nw.DataFrame):
+        return {f"[{name!r}]": _as_column(native[name]) for name in native.columns}
+    values = _as_column(native)
+    if values.ndim == 2:
+        return {f"[:, {j}]": values[:, j] for j in range(values.shape[1])}
+    return {"": values}
+
+
+def _as_column(values: Any) -> npt.NDArray[Any]:
+    native = as_known(values, "sensitive_features", allow_series=True)
+    if isinstance(native, nw.Series):
+        return np.asarray(native.to_numpy())
+    if isinstance(values, np.ma.MaskedArray):
+        labels = values.data.astype(object)
+        labels[np.ma.getmaskarray(values)] = None
+        return np.asarray(labels)
+    array = np.asarray(values) if isinstance(values, np.ndarray) else _from_sequence(values)
+    # Structured and variable-width string types have no fast comparison; objects do.
+    return array.astype(object) if array.dtype.kind in "VT" else array
+
+
+def _from_sequence(values: Any) -> npt.NDArray[Any]:
+    # Sets have no order, so their labels belong to no rows.
+    if isinstance(values, str | bytes | set | frozenset) or not hasattr(values, "__len__"):
+        raise TypeError(
+            f"sensitive_features is a {type(values).__name__}; give one label per row as a "
+            "list, array, series, frame or dict of columns."
+        )
+    if hasattr(values, "__array__"):
+        return np.asarray(values)
+    values = list(values)
+    if values and all(isinstance(row, list | np.ndarray) for row in values):
+        return np.array([list(row) for row in values], dtype=object)
+    # fromiter keeps tuples whole, where np.array would make them rows.
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _encode_column(column: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any], list[Label]]:
+    kind = column.dtype.kind
+    if kind == "f" and (missing := np.isnan(column)).any():
+        _raise_missing(missing, name)
+    if kind in "mM" and (missing := np.isnat(column)).any():
+        _raise_missing(missing, name)
+    found = None if kind == "O" else _few_labels(column)
+    if found is not None:
+        labels = sort_labels(map(_label, found))
+        ranks = np.zeros(len(column), dtype=np.uint8)
+        for value in found:
+            place = labels.index(_label(value))
+            # Arithmetic on the mask is seventy times faster than assigning through it.
+            if place:
+                ranks += (column == value).view(np.uint8) * np.uint8(place)
+        return ranks, list(labels)
+    codes, names = _encode_objects(column, name) if kind == "O" else _encode_many(column)
+    labels = sort_labels(names)
+    rank = {label: i for i, label in enumerate(labels)}
+    return np.array([rank[label] for label in names], dtype=np.intp)[codes], list(labels)
+
+
+def _few_labels(column: npt.NDArray[Any]) -> list[Any] | None:
+    """Find the distinct values by repeated comparison; None if they are many."""
+    unseen = np.ones(len(column), dtype=np.bool_)
+    found: list[Any] = []
+    while len(found) < _FEW:
+        first = int(np.argmax(unseen)) if len(unseen) else 0
+        if not len(unseen) or not unseen[first]:
+            return found
+        found.append(column[first])
+        unseen &= column != column[first]
+    return None
+
+
+def _encode_many(column: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], list[Label]]:
+    values, inverse = np.unique(column, return_inverse=True)
+    return inverse, [_label(value) for value in values]
+
+
+def _encode_objects(
+    column: npt.NDArray[Any], name: str
+) -> tuple[npt.NDArray[np.intp], list[Label]]:
+    lookup: dict[Label, int] = {}
+    try:
+        codes = np.fromiter(
+            (lookup.setdefault(value, len(lookup)) for value in column), np.intp, len(column)
+        )
+    except TypeError as error:
+        raise TypeError(
+            f"sensitive_features{name} has labels that cannot be compared ({error}); use "
+            "strings, numbers, dates or tuples of them."
+        ) from None
+    absent = [code for value, code in lookup.items() if _is_missing(value)]
+    if absent:
+        _raise_missing(np.isin(codes, absent), name)
+    return codes, [_label(value) for value in lookup]
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, tuple):
+        return any(_is_missing(part) for part in value)
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def _label_missing(
+    columns: dict[str, npt.NDArray[Any]], whole_rows: bool
+) -> dict[str, npt.NDArray[Any]]:
+    """Give missing values a label, in their column or in all columns of their row."""
+    absent = {
+        name: np.fromiter(map(_is_missing, column.tolist()), np.bool_, len(column))
+        if column.dtype.kind == "O"
+        else (np.isnat(column) if column.dtype.kind in "mM" else column != column)
+        for name, column in columns.items()
+    }
+    if whole_rows:
+        anywhere = np.logical_or.reduce(list(absent.values()))
+        absent = dict.fromkeys(columns, anywhere)
+    found = {}
+    for name, column in columns.items():
+        rows = absent[name]
+        if rows.any():
+            column = (
+                np.fromiter(column, object, len(column))
+                if column.dtype.kind in "mM"
+                else column.astype(object)
+            )
+            if (column[~rows] == MISSING).any():
+                raise ValueError(
+                    f"sensitive_features{name} has rows labelled {MISSING!r} and rows without a "
+                    "label, which get that label; rename the first."
+                )
+            column[rows] = MISSING
+        found[name] = column
+    return found
+
+
+def _tuples(columns: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """One column of tuples, in which rows without a label have the one label of these."""
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    labels = (MISSING if MISSING in row else row for row in rows)
+    return np.fromiter(labels, dtype=object, count=len(columns[0]))
+
+
+def _raise_missing(missing: npt.NDArray[np.bool_], name: str) -> None:
+    rows = np.flatnonzero(missing)
+    raise ValueError(
+        f"sensitive_features{name} has {len(rows)} missing values (first at row {rows[0]}); "
+        "every row needs a group. Drop those rows, give them a label such as 'unknown', or use "
+        "missing_groups=... where there is this parameter."
+    )
+
+
+def _label(value: Any) -> Label:
+    if isinstance(value, tuple):
+        return tuple(_label(part) for part in value)
+    if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
+        return value.item()
+    return value
+
+
+def _intersect(coded: list[tuple[npt.NDArray[Any], list[Label]]]) -> Groups:
+    combined = np.zeros(len(coded[0][0]), dtype=np.int64)
+    for codes, labels in coded:
+        combined = combined * len(labels) + codes
+    present, inverse = np.unique(combined, return_inverse=True)
+    tuples = []
+    for code in present.tolist():
+        parts: list[Label] = []
+        for _, labels in reversed(coded):
+            code, part = divmod(code, len(labels))
+            parts.append(labels[part])
+        tuples.append(tuple(reversed(parts)))
+    return Groups(_compact(inverse, len(tuples)), tuple(tuples))
+
+
+def _compact(codes: npt.NDArray[Any], n_labels: int) -> npt.NDArray[np.integer[Any]]:
+    """Hold codes in the smallest type: one byte a row, and a fast radix sort."""
+    return codes.astype(np.min_scalar_type(max(n_labels - 1, 0)), copy=False)

@@ -1,0 +1,295 @@
+"""Any projection, judged on any data: the one place where errors of others' subspaces are found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from fairspan.ground.parameters import LARGEST, check_choice
+from fairspan.ground.rows import check_real, check_weights
+from fairspan.ground.types import FloatArray
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import Groups, groups_in_gap
+
+CENTRINGS = ("global", "group")
+_FEW_DIGITS = 1e-4
+"""A smaller share of the variance is not left to a difference, which would cost its digits."""
+_TOO_LARGE = "too large to compute with in double precision. Look for outliers, or rescale X."
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Components with the centre and scale that belong to them.
+
+    Attributes
+    ----------
+    components : ndarray of shape (k, d)
+        Orthonormal rows.
+    mean : ndarray of shape (d,) or None
+        Centre of all rows; None takes that of the data that is judged.
+    scale : ndarray of shape (d,) or None
+        Divisor of the features.
+    training : GroupMoments or None
+        Moments of the training data, for the means of its groups.
+    """
+
+    components: FloatArray
+    mean: FloatArray | None
+    scale: FloatArray | None
+    training: GroupMoments | None
+
+    @classmethod
+    def of(
+        cls, model: Any, mean: Any = None, scale: Any = None, training: GroupMoments | None = None
+    ) -> Projection:
+        """Take components from a fitted estimator, or as they are.
+
+        Parameters
+        ----------
+        model : fitted estimator with ``components_``, or ndarray of shape (k, d)
+            The projection.
+        mean, scale : array-like of shape (d,), optional
+            Instead of the estimator's own.
+        training : GroupMoments, optional
+            Instead of the estimator's own moments.
+
+        Returns
+        -------
+        Projection
+            The projection, checked.
+        """
+        fitted = hasattr(model, "components_")
+        if not fitted and hasattr(model, "fit"):
+            _refuse(model)
+        components = check_orthonormal(model.components_ if fitted else model)
+        if training is not None and not isinstance(training, GroupMoments):
+            raise TypeError(
+                f"training is a {type(training).__name__}; give the GroupMoments of the training "
+                "data."
+            )
+        if fitted:
+            mean = getattr(model, "mean_", None) if mean is None else mean
+            scale = getattr(model, "scale_", None) if scale is None else scale
+            training = training or getattr(model, "moments_", None)
+        d = components.shape[1]
+        return cls(components, _vector("mean", mean, d), _vector("scale", scale, d), training)
+
+    def check_features(self, X: FloatArray) -> None:
+        """Check that rows have as many features as the components, and can be squared."""
+        if X.shape[1] != self.components.shape[1]:
+            raise ValueError(
+                f"X has {X.shape[1]} features but the components have {self.components.shape[1]}."
+            )
+        if max(X.max(), -X.min()) > LARGEST**0.5:
+            raise ValueError(f"X holds values above {LARGEST**0.5:g}, {_TOO_LARGE}")
+
+    def centres(self, moments: GroupMoments, centring: str) -> FloatArray:
+        """Give the point from which each group of some data is measured.
+
+        Parameters
+        ----------
+        moments : GroupMoments
+            Moments of the data.
+        centring : {"global", "group"}
+            One centre for all, or the training mean of each group.
+
+        Returns
+        -------
+        ndarray of shape (n_groups, d)
+            The centres.
+        """
+        if check_choice("centring", centring, CENTRINGS) == "global":
+            centre = moments.mean if self.mean is None else self.mean
+            return np.broadcast_to(centre, moments.offsets.shape)
+        if self.training is None:
+            return moments.means
+        unknown = [label for label in moments.labels if label not in self.training.labels]
+        if unknown:
+            raise ValueError(
+                f"centring='group' needs the training mean of each group; unknown: {unknown[:5]}."
+            )
+        means = self.training.means
+        return np.array([means[self.training.labels.index(label)] for label in moments.labels])
+
+    def second_moments(self, moments: GroupMoments, centring: str) -> FloatArray:
+        """Give the second moment of each group around its centre, in scaled units.
+
+        Parameters
+        ----------
+        moments : GroupMoments
+            Moments of the data.
+        centring : {"global", "group"}
+            See :meth:`centres`.
+
+        Returns
+        -------
+        ndarray of shape (n_groups, d, d)
+            The second moments.
+        """
+        if moments.n_features != self.components.shape[1]:
+            raise ValueError(
+                f"The data has {moments.n_features} features but the components have "
+                f"{self.components.shape[1]}."
+            )
+        moments = moments.dense()
+        apart = (moments.shift - self.centres(moments, centring)) + moments.offsets
+        second = moments.scatters / moments.weights[:, None, None]
+        second += apart[:, :, None] * apart[:, None, :]
+        if self.scale is not None:
+            second = second / np.outer(self.scale, self.scale)
+        if not np.abs(second).max() <= LARGEST:
+            raise ValueError(f"The data has second moments above {LARGEST:g}, {_TOO_LARGE}")
+        return second
+
+    def errors(self, second_moments: FloatArray) -> FloatArray:
+        """Give the mean squared error of each group.
+
+        Parameters
+        ----------
+        second_moments : ndarray of shape (n_groups, d, d)
+            From :meth:`second_moments`.
+
+        Returns
+        -------
+        ndarray of shape (n_groups,)
+            The errors.
+        """
+        total = np.einsum("aii->a", second_moments)
+        lost = total - self.kept(second_moments)
+        few = lost < _FEW_DIGITS * total
+        if few.any():
+            k = len(self.components)
+            outside = np.linalg.qr(self.components.T, mode="complete")[0][:, k:]
+            direct = np.einsum("adk,dk->a", second_moments @ outside, outside)
+            lost = np.where(few, direct, lost)
+        return np.asarray(np.maximum(lost, 0.0))
+
+    def kept(self, second_moments: FloatArray) -> FloatArray:
+        """Give the variance of each group that the projection keeps.
+
+        Parameters
+        ----------
+        second_moments : ndarray of shape (n_groups, d, d)
+            From :meth:`second_moments`.
+
+        Returns
+        -------
+        ndarray of shape (n_groups,)
+            The variances.
+        """
+        image = second_moments @ self.components.T
+        return np.asarray(np.einsum("adk,kd->a", image, self.components))
+
+    def row_errors(self, X: FloatArray, groups: Groups, centres: FloatArray) -> FloatArray:
+        """Give the squared error of each row.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, d)
+            Rows.
+        groups : Groups
+            Their groups.
+        centres : ndarray of shape (n_groups, d)
+            From :meth:`centres`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The errors.
+        """
+        centred = X - centres[groups.codes]
+        if self.scale is not None:
+            centred /= self.scale
+        lost = centred - (centred @ self.components.T) @ self.components
+        return np.asarray(np.einsum("ij,ij->i", lost, lost))
+
+
+def total_and_gap(
+    errors: FloatArray, sensitive_features: Any, sample_weight: Any, missing_groups: str
+) -> tuple[float, float]:
+    """Give the mean error of rows, and the gap between groups; without groups it is 0.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n_rows,)
+        The error of each row.
+    sensitive_features : array-like, frame, dict or None
+        The group of each row.
+    sample_weight : array-like of shape (n_rows,) or None
+        How often each row counts.
+    missing_groups : {"raise", "own_group", "total_only"}
+        What becomes of rows without a label.
+
+    Returns
+    -------
+    total, gap : float
+        Both in the units of the errors.
+    """
+    n_rows = len(errors)
+    weight = np.ones(n_rows) if sample_weight is None else check_weights(sample_weight, n_rows)
+    groups = Groups.of(sensitive_features, n_rows, missing_groups)
+    size = np.bincount(groups.codes, weight)
+    # A group without weight has no error; it cannot widen the gap.
+    counted = (size > 0) & groups_in_gap(groups.labels, missing_groups)
+    means = np.bincount(groups.codes, weight * errors)[counted] / size[counted]
+    gap = float(np.ptp(means)) if counted.any() else 0.0
+    return float(np.average(errors, weights=weight)), gap
+
+
+def _refuse(model: Any) -> None:
+    """Say why an estimator without components cannot be judged."""
+    if hasattr(model, "steps"):
+        raise TypeError(
+            "model is a pipeline; pass its projection, pipeline[-1], and X as the earlier steps "
+            "give it, pipeline[:-1].transform(X)."
+        )
+    check_is_fitted(model)
+    raise TypeError(f"model is a {type(model).__name__}, which has no components_ to judge.")
+
+
+def check_orthonormal(components: Any) -> FloatArray:
+    """Check that components are orthonormal rows, up to rounding in their own precision.
+
+    Parameters
+    ----------
+    components : array-like of shape (n_components, n_features)
+        The rows.
+
+    Returns
+    -------
+    ndarray of shape (n_components, n_features)
+        The rows as float64.
+    """
+    check_real(components, "components")
+    single = getattr(components, "dtype", None) == np.float32
+    rows = np.asarray(check_array(components, dtype=np.float64, input_name="components"))
+    if len(rows) > rows.shape[1]:
+        raise ValueError(
+            f"components has shape {rows.shape}; it has one row for each component, at most as "
+            "many rows as columns."
+        )
+    # Entries beyond 1 would overflow where they are multiplied, and are enough to know.
+    off = float(np.abs(rows).max())
+    if off <= 2:
+        off = float(np.abs(rows @ rows.T - np.eye(len(rows))).max())
+    if not off <= (1e-5 if single else 1e-8):
+        raise ValueError(
+            f"The rows of components are not orthonormal (off by {off:.2g}); pass the rows of "
+            "numpy.linalg.qr(components.T)[0].T, which span the same subspace."
+        )
+    return rows
+
+
+def _vector(name: str, value: Any, d: int) -> FloatArray | None:
+    if value is None:
+        return None
+    vector = np.asarray(check_array(value, dtype=np.float64, ensure_2d=False, input_name=name))
+    if vector.shape != (d,):
+        raise ValueError(f"{name} has shape {vector.shape}; one number for each of {d} features.")
+    if name == "scale" and not (vector > 0).all():
+        raise ValueError(f"scale has the value {vector.min():g}; divisors must be positive.")
+    return vector

@@ -1,0 +1,5 @@
+"""Functions of the short vector of group errors: what a solver minimises."""
+
+from fairspan.objectives.robust import RobustFairObjective
+
+__all__ = ["RobustFairObjective"]

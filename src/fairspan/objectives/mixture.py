@@ -1,0 +1,70 @@
+"""Mixtures of the objective's pieces: the multipliers of a minimax problem over pairs of groups.
+
+A mixture with weights w on pairs (a, b) is h = sum w_ab J_ab, a separable concave function that
+never exceeds the objective. Only its row sums r_a and column sums z_b matter:
+
+    h(m) = sum_b A_b φ_b(m_b) - B_b ψ_b(m_b),
+    A_b = p_b + λ r_b - min(p_b, λ) z_b >= 0,   B_b = max(λ - p_b, 0) z_b >= 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairspan.ground.types import FloatArray
+from fairspan.objectives.robust import Pair, RobustFairObjective
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A mixture of pieces, by its two coefficients for each group."""
+
+    objective: RobustFairObjective
+    above: FloatArray
+    below: FloatArray
+
+    @classmethod
+    def of_pairs(
+        cls, objective: RobustFairObjective, pairs: list[Pair], weights: FloatArray
+    ) -> Mixture:
+        """Mix pieces with weights that sum to 1."""
+        p, λ = objective.shares, objective.fairness_weight
+        rows, columns = np.zeros(len(p)), np.zeros(len(p))
+        for (a, b), weight in zip(pairs, weights.tolist(), strict=True):
+            if a != b:
+                rows[a] += weight
+                columns[b] += weight
+        above = np.maximum(p + λ * rows - np.minimum(p, λ) * columns, 0.0)
+        return cls(objective, above, np.maximum(λ - p, 0.0) * columns)
+
+    def terms(self, m: FloatArray) -> FloatArray:
+        """Each group's part of h(m)."""
+        root, edge = np.sqrt(m), np.sqrt(self.objective.radii)
+        fall = np.maximum(root - edge, 0.0) ** 2
+        return np.asarray(self.above * (root + edge) ** 2 - self.below * fall)
+
+    def value(self, m: FloatArray) -> float:
+        """Value h(m)."""
+        return float(self.terms(m).sum())
+
+    def slopes(self, m: FloatArray) -> FloatArray:
+        """Gradient of h at positive errors."""
+        ratio = np.sqrt(self.objective.radii / m)
+        return np.asarray(self.above * (1 + ratio) - self.below * np.maximum(1 - ratio, 0.0))
+
+    def curvatures(self, m: FloatArray) -> FloatArray:
+        """Second derivatives of h at positive errors, none of them positive."""
+        radii = self.objective.radii
+        bend = 0.5 * np.sqrt(radii) * m**-1.5
+        return np.asarray(-bend * (self.above + np.where(m > radii, self.below, 0.0)))
+
+    def chords(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Intercepts and slopes of each group's chord between two errors.
+
+        The parts are concave: between the two errors they are never below their chords.
+        """
+        start, end, width = self.terms(lower), self.terms(upper), upper - lower
+        slopes = np.where(width > 0, end - start, 0.0) / np.where(width > 0, width, 1.0)
+        return start - slopes * lower, slopes

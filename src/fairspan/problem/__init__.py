@@ -1,0 +1,5 @@
+"""Which group errors can a subspace attain? Moments, the number of components, eigen-solves."""
+
+from fairspan.problem.subspace import SubspaceProblem
+
+__all__ = ["SubspaceProblem"]

@@ -1,0 +1,191 @@
+"""Which group errors can a subspace attain? Moments and k, without any objective.
+
+Every eigen-solve gives a subspace (a point that is attained) and a cut, weights . m >= sigma, that
+holds for every subspace. Neither depends on the fairness weight or the radius, so what is
+found once serves a whole grid of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairspan.ground.types import FloatArray
+from fairspan.problem.reduced import ReducedBasis
+from fairspan.problem.spectrum import UNIT, TopSpace, top_space
+
+
+class Support(NamedTuple):
+    """What one eigen-solve tells about the attainable group errors.
+
+    Attributes
+    ----------
+    subspace : ndarray of shape (d, k)
+        Orthonormal columns that minimise weights . m.
+    errors : ndarray of shape (n_groups,)
+        The group errors m they attain.
+    sigma : float
+        Proved: weights . m >= sigma for every subspace.
+    """
+
+    subspace: FloatArray
+    errors: FloatArray
+    sigma: float
+
+
+LARGE = 200
+"""From this many features on, eigen-solves are worth avoiding."""
+
+
+class SubspaceProblem:
+    """Group errors over all k-dimensional subspaces, for given second moments.
+
+    Parameters
+    ----------
+    second_moments : ndarray of shape (n_groups, d, d)
+        Second moment of each group around the mean of all rows.
+    shares : ndarray of shape (n_groups,)
+        Share of each group.
+    n_components : int
+        The dimension k of the subspace, from 1 to d.
+    traces : ndarray of shape (n_groups,), optional
+        Total variance of each group, where the moments show only a part of the space.
+    """
+
+    def __init__(
+        self,
+        second_moments: FloatArray,
+        shares: FloatArray,
+        n_components: int,
+        *,
+        traces: FloatArray | None = None,
+    ) -> None:
+        self.moments = second_moments
+        self.shares = shares
+        self.k = n_components
+        self.traces = np.einsum("aii->a", second_moments) if traces is None else traces
+        self.rounding = 8 * self.d * UNIT * self.traces
+        self.n_eigensolves = 0
+        self._warm: FloatArray | None = None
+        pair = len(second_moments) == 2 and self.is_large
+        self._reduced = ReducedBasis(second_moments, n_components) if pair else None
+
+    def resolution(self, fairness_weight: float) -> float:
+        """Give how far value and bound may be apart by rounding alone, at radius 0."""
+        gap = 2 * fairness_weight * float(self.rounding.max())
+        return 4 * (float(self.shares @ self.rounding) + gap)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.moments)
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return int(self.moments.shape[1])
+
+    @property
+    def is_large(self) -> bool:
+        """Whether work with full matrices is worth avoiding."""
+        return self.d >= LARGE and 8 * self.k <= self.d
+
+    @property
+    def scale(self) -> float:
+        """Total variance: the total error of the empty subspace."""
+        return float(self.shares @ self.traces)
+
+    def combination(self, weights: FloatArray) -> FloatArray:
+        """Give the weighted sum of the second moments.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_groups,)
+            Any real numbers.
+
+        Returns
+        -------
+        ndarray of shape (d, d)
+            The sum.
+        """
+        flat = self.moments.reshape(self.n_groups, -1)
+        return np.asarray((weights @ flat).reshape(self.d, self.d))
+
+    def errors(self, subspace: FloatArray) -> FloatArray:
+        """Give the group errors of a subspace.
+
+        Parameters
+        ----------
+        subspace : ndarray of shape (d, k)
+            Orthonormal columns.
+
+        Returns
+        -------
+        ndarray of shape (n_groups,)
+            Mean squared reconstruction error of each group; 0 where it is within rounding of 0.
+        """
+        kept = np.einsum("adk,dk->a", self.moments @ subspace, subspace)
+        return self.lost(kept)
+
+    def lost(self, kept: FloatArray) -> FloatArray:
+        """Give the errors that remain when subspaces keep so much of each group's variance.
+
+        A robust objective has infinite slope at 0, where rounding would show in its eighth digit.
+
+        Parameters
+        ----------
+        kept : ndarray of shape (..., n_groups)
+            Variance kept.
+
+        Returns
+        -------
+        ndarray of shape (..., n_groups)
+            Errors, exactly 0 where they are within rounding of 0.
+        """
+        lost = self.traces - kept
+        return np.where(lost > self.rounding, lost, 0.0)
+
+    def best_subspace(self, weights: FloatArray) -> Support:
+        """Minimise a weighted sum of group errors: one eigen-solve.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_groups,)
+            Any real numbers, not all zero.
+
+        Returns
+        -------
+        Support
+            The minimiser, its errors and the proved minimum.
+        """
+        answer = self._answer_cheaply(weights)
+        if answer is not None:
+            return answer
+        found = self._solve(weights)
+        return Support(found.vectors, self.errors(found.vectors), self._sigma(weights, found.bound))
+
+    def _answer_cheaply(self, weights: FloatArray) -> Support | None:
+        if self._reduced is None:
+            return None
+        widest = self._reduced.widest(weights)
+        if widest is not None:
+            self._solve(widest)
+        answer = self._reduced.answer(weights)
+        if answer is None:
+            return None
+        subspace, kept, bound = answer
+        return Support(subspace, self.lost(kept), self._sigma(weights, bound))
+
+    def _solve(self, weights: FloatArray) -> TopSpace:
+        self.n_eigensolves += 1
+        wider = 3 if self.is_large else 0
+        found = top_space(self.combination(weights), self.k, self._warm, wider=wider)
+        self._warm = found.vectors
+        if self._reduced is not None:
+            self._reduced.learn(weights, found.wide, found.beyond)
+        return found
+
+    def _sigma(self, weights: FloatArray, bound: float) -> float:
+        rounding = 4 * UNIT * float(np.abs(weights) @ self.traces)
+        return float(weights @ self.traces) - bound - rounding

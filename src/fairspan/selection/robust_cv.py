@@ -1,0 +1,317 @@
+"""RobustFairPCACV: the fairness weight, the radius and k by cross-validation on moments."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from fairspan.estimators.robust import RobustFairPCA
+from fairspan.estimators.steps import take_features
+from fairspan.exceptions import NoGroupsWarning
+from fairspan.ground.parameters import check_choice, check_flag, is_listing
+from fairspan.ground.rows import check_real, check_weights
+from fairspan.ground.types import FLOATS
+from fairspan.judging.case import GroupValues
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import Groups, groups_in_gap
+from fairspan.moments.projection import CENTRINGS
+from fairspan.selection.evaluate import Judge, Params, evaluate
+from fairspan.selection.folds import Fold, given_folds, make_splits, split_moments
+from fairspan.selection.scoring import Scoring, results_table
+from fairspan.selection.winner import WinnerMixin
+from fairspan.solvers.door import Patience
+
+
+class RobustFairPCACV(WinnerMixin, BaseEstimator):
+    """RobustFairPCA with its parameters chosen by cross-validation.
+
+    Every candidate of the grid is fitted on the training part of every split and judged on its
+    validation part, as a loop of fits would, from one pass over the data: the moments of the folds
+    are added, and candidates share their eigen-solves. Validation rows are centred (and
+    scaled) by the training part.
+
+    Parameters
+    ----------
+    n_components : int or sequence of int, default=2
+        Numbers of components to choose from. More components always lower the total error, so
+        several of them ask for a budget or a scoring of your own.
+    fairness_weights : sequence of float, default=(0, 0.5, 1, 1.5, 2, 2.5)
+        Fairness weights to choose from; the default is the paper's.
+    radii : sequence of float or mapping, default=(0.05, 0.1, 0.15)
+        Radii to choose from, each as in RobustFairPCA; the default is the paper's.
+    cv : int, splitter or iterable, default=3
+        A number of folds (KFold, shuffled if there is a ``random_state``), one of scikit-learn's
+        splitters, which gets the groups as classes, or pairs of training and validation rows,
+        such as ``list(GroupKFold(3).split(X, groups=ids))`` for rows that belong together.
+        Every part must hold rows of every group.
+    scoring : {"total_plus_gap", "gap_within_budget", "total_within_budget"} or callable, \
+default="total_plus_gap"
+        What the winner has on average over the validation parts: the least sum of total error and
+        gap (the paper's), the least gap among candidates whose total error is within
+        ``total_budget``, the least total error among those whose gap is within ``gap_budget``, or
+        the largest value of a function. For each candidate and split the function gets the errors
+        of the groups as :class:`fairspan.metrics.GroupValues` and returns a finite number, higher
+        being better: ``lambda errors: -errors.overall - 2 * errors.difference``, or ``lambda
+        errors: -max(errors.by_group.values())`` for the group that fares worst. The first wins
+        ties.
+    total_budget, gap_budget : float, optional
+        Budgets, in squared units of the data (of the standardised data, if ``standardize``).
+    gap_centring : {"global", "group"}, default="global"
+        From where the errors in the gap are measured: the mean of the training part, or each
+        group's mean in it, as in the published tables.
+    standardize : bool, default=False
+        Divide features by their standard deviation, over the training part of each split, and
+        over all rows in the end.
+    rescale_folds : bool, default=False
+        For data that is standardised already: standardise the training part of each split once
+        more for the fit and the total error, but measure the gap in the units given, as in the
+        published tables.
+    group_weights, missing_groups, solver, tol, max_iter
+        As in :class:`RobustFairPCA`. Fits of two groups to the splits are followed along one curve
+        and proved to a relative gap of 1e-3, usually far less; ``tol`` is for all others.
+    max_time : float, default=5.0
+        Seconds that all fits of the splits together may look for better minima and proofs, and
+        again the last fit, as in :class:`RobustFairPCA`.
+    refit : bool, default=True
+        Whether to fit the winner to all rows.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the shuffle, and of the solver's random starts.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        ``n_components``, ``fairness_weight`` and ``radius`` of the winner.
+    best_score_ : float
+        Its mean score.
+    best_index_ : int
+        Its place in ``cv_results_``.
+    best_estimator_ : RobustFairPCA
+        The winner, fitted to all rows; its main attributes are repeated here, and
+        ``best_estimator_.save(path)`` keeps it in a file.
+    cv_results_ : dict of arrays
+        In scikit-learn's shape: ``params``, ``param_*``, ``split*_test_score``,
+        ``mean_test_score``, ``std_test_score``, ``rank_test_score``; likewise for
+        ``total_error`` and ``error_gap``; ``within_budget``; and ``optimality_gap``, the largest
+        relative gap to which the fits of a candidate are known to be optimal.
+    n_eigensolves_ : int
+        Eigen-solves of all fits together, the last one included.
+    n_splits_ : int
+        Number of splits.
+    components_, mean_, scale_, moments_, group_labels_, group_errors_, total_error_, error_gap_, \
+n_iter_
+        As in :class:`RobustFairPCA`.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    RobustFairPCA : One fit.
+    fairness_frontier : The whole trade-off, without held-out rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fairspan import RobustFairPCACV
+    >>> data = load_breast_cancer()
+    >>> groups = data.target_names[data.target]
+    >>> search = RobustFairPCACV(3, standardize=True, random_state=0)
+    >>> search.fit(data.data, sensitive_features=groups).best_params_
+    {'n_components': 3, 'fairness_weight': 0.5, 'radius': 0.15}
+    """
+
+    # Requested for the whole class, as by the other estimators.
+    __metadata_request__fit = {"sensitive_features": True}  # noqa: RUF012
+
+    def __init__(
+        self,
+        n_components: int | Sequence[int] = 2,
+        *,
+        fairness_weights: Sequence[float] = (0, 0.5, 1, 1.5, 2, 2.5),
+        radii: Sequence[float | Mapping[Any, float]] = (0.05, 0.1, 0.15),
+        cv: Any = 3,
+        scoring: str | Callable[[GroupValues], float] = "total_plus_gap",
+        total_budget: float | None = None,
+        gap_budget: float | None = None,
+        gap_centring: str = "global",
+        standardize: bool = False,
+        rescale_folds: bool = False,
+        group_weights: str | Mapping[Any, float] = "share",
+        missing_groups: str = "raise",
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        max_time: float = 5.0,
+        refit: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.fairness_weights = fairness_weights
+        self.radii = radii
+        self.cv = cv
+        self.scoring = scoring
+        self.total_budget = total_budget
+        self.gap_budget = gap_budget
+        self.gap_centring = gap_centring
+        self.standardize = standardize
+        self.rescale_folds = rescale_folds
+        self.group_weights = group_weights
+        self.missing_groups = missing_groups
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.refit = refit
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Choose the parameters, and fit them to all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data.
+        y : None
+            Ignored.
+        sensitive_features : array-like, frame or dict, optional
+            The group of each row, as in RobustFairPCA.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts, in fits and in errors.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        candidates, scoring = self._candidates(), self._check_parameters()
+        check_real(X)
+        X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
+        groups = Groups.of(sensitive_features, len(X), self.missing_groups)
+        weight = None if sample_weight is None else check_weights(sample_weight, len(X))
+        splits = make_splits(self.cv, groups.codes, self.random_state)
+        names = getattr(self, "feature_names_in_", None)
+        moments, folds = split_moments(X, groups, splits, sample_weight=weight, feature_names=names)
+        return self._fit(moments, folds, candidates, scoring)
+
+    def fit_moments(self, folds: Iterable[GroupMoments]) -> Self:
+        """Choose the parameters for data known by the moments of its folds only.
+
+        Parameters
+        ----------
+        folds : iterable of GroupMoments
+            Moments of disjoint parts of the data, from files, partitions or sites: each is held out
+            once while the sum of the others trains. ``cv`` is not used.
+
+        Returns
+        -------
+        self
+            The fitted estimator, as if fitted on the rows with these folds.
+        """
+        candidates, scoring = self._candidates(), self._check_parameters()
+        moments, made = given_folds(folds)
+        take_features(self, moments)
+        return self._fit(moments, made, candidates, scoring)
+
+    def _check_parameters(self) -> Scoring:
+        check_choice("gap_centring", self.gap_centring, CENTRINGS)
+        for name in ("standardize", "rescale_folds", "refit"):
+            check_flag(name, getattr(self, name))
+        if self.standardize and self.rescale_folds:
+            raise ValueError(
+                "rescale_folds=True is for data that is standardised already; it cannot go with "
+                "standardize=True."
+            )
+        return Scoring(self.scoring, self.total_budget, self.gap_budget)
+
+    def _candidates(self) -> list[Params]:
+        """All candidates, checked: k outermost, then the radius, then the fairness weight."""
+        given: Any = self.n_components
+        numbers = [given] if isinstance(given, Integral) else _listed("n_components", given)
+        candidates = [
+            {"n_components": k, "fairness_weight": weight, "radius": radius}
+            for k in numbers
+            for radius in _listed("radii", self.radii)
+            for weight in _listed("fairness_weights", self.fairness_weights)
+        ]
+        for params in candidates:
+            if isinstance(params["radius"], str):
+                raise ValueError(
+                    f"radii has {params['radius']!r}; candidates are numbers or mappings, since "
+                    "folds are known by their moments only."
+                )
+            self._estimator(params)._check_parameters()
+        return candidates
+
+    def _estimator(self, params: Params) -> RobustFairPCA:
+        return RobustFairPCA(
+            **params,
+            standardize=self.standardize,
+            group_weights=self.group_weights,
+            missing_groups=self.missing_groups,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_time=self.max_time,
+            random_state=self.random_state,
+        )
+
+    def _fit(
+        self,
+        moments: GroupMoments,
+        folds: Sequence[Fold],
+        candidates: list[Params],
+        scoring: Scoring,
+    ) -> Self:
+        in_gap = groups_in_gap(moments.labels, self.missing_groups)
+        if in_gap.sum() < 2 and any(params["fairness_weight"] > 0 for params in candidates):
+            warnings.warn(
+                "There are no two groups to compare, so fairness_weights have no effect. Pass "
+                "sensitive_features=....",
+                NoGroupsWarning,
+                stacklevel=3,
+            )
+        model = self._estimator(candidates[0])
+        patience = Patience(self.max_time, len(folds) * len(candidates))
+        judge = Judge(
+            scoring=scoring,
+            gap_centring=self.gap_centring,
+            standardize=self.standardize or self.rescale_folds,
+            gap_as_given=self.rescale_folds,
+            group_weights=self.group_weights,
+            missing_groups=self.missing_groups,
+            make_options=lambda: replace(model._options(), max_time=patience.share()),
+        )
+        found = [evaluate(fold, candidates, judge) for fold in folds]
+        names = ("score", "total_error", "error_gap")
+        measured = {name: np.array([getattr(fold, name) for fold in found]) for name in names}
+        worst = np.max([fold.optimality_gap for fold in found], axis=0)
+        self.cv_results_ = results_table(candidates, scoring, measured, worst)
+        self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
+        self.best_params_ = candidates[self.best_index_]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.n_splits_ = len(folds)
+        self.n_eigensolves_ = sum(fold.n_eigensolves for fold in found)
+        self._forget_winner()
+        if self.refit:
+            # The winner's attributes are repeated, and its eigen-solves count.
+            self._set_winner(self._estimator(self.best_params_).fit_moments(moments))
+            self.n_eigensolves_ += self.best_estimator_.n_eigensolves_
+        return self
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    """Give the candidates of a parameter as a list, at least one."""
+    if not is_listing(values):
+        raise TypeError(f"{name}={values!r} must be a sequence of candidates.")
+    listed = list(values)
+    if not listed:
+        raise ValueError(f"{name} is empty; give at least one candidate.")
+    return listed

@@ -1,0 +1,1 @@
+"""Subspaces that keep groups apart from telling: restricted PCA and convex programs."""

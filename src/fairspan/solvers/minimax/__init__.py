@@ -1,0 +1,1 @@
+"""FairPCA's problem, the least largest loss: exact, and by multiplicative weights."""

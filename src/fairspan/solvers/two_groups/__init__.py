@@ -1,0 +1,1 @@
+"""Two groups: the boundary of the attainable errors, walked, followed and traced."""

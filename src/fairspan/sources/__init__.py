@@ -1,7 +1,0 @@
-"""Moments of data wherever it lives: files, Dask and Spark tables; rows stay where they are."""
-
-from fairspan.sources.dask import moments_from_dask
-from fairspan.sources.files import moments_from_files
-from fairspan.sources.spark import moments_from_spark
-
-__all__ = ["moments_from_dask", "moments_from_files", "moments_from_spark"]

@@ -1,0 +1,1 @@
+"""Every sentence about errors, gap, price, proof and doubt."""
