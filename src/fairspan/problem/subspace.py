@@ -51,6 +51,9 @@ class SubspaceProblem:
         The dimension k of the subspace, from 1 to d.
     traces : ndarray of shape (n_groups,), optional
         Total variance of each group, where the moments show only a part of the space.
+    has_hidden_features : bool
+        Whether some features vary so little that rounding of the others hides them: an objective
+        that is no more than rounding then says nothing.
     """
 
     def __init__(
@@ -60,8 +63,10 @@ class SubspaceProblem:
         n_components: int,
         *,
         traces: FloatArray | None = None,
+        has_hidden_features: bool = False,
     ) -> None:
         self.moments = second_moments
+        self.has_hidden_features = has_hidden_features
         self.shares = shares
         self.k = n_components
         self.traces = np.einsum("aii->a", second_moments) if traces is None else traces

@@ -12,8 +12,9 @@ from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.descent import solve_subgradient
 from fairspan.solvers.many_groups.certified_newton import solve_newton
-from fairspan.solvers.result import SolverResult, is_closed, safe_bound
+from fairspan.solvers.result import SolverResult, is_closed, safe_bound, settled
 from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.lines import Boundary
 
 SOLVERS = ("auto", "newton", "boundary", "subgradient")
 RETRACTIONS = ("qr", "polar")
@@ -56,7 +57,11 @@ class Patience:
 
 
 def solve(
-    problem: SubspaceProblem, objective: RobustFairObjective, options: SolverOptions
+    problem: SubspaceProblem,
+    objective: RobustFairObjective,
+    options: SolverOptions | None = None,
+    *,
+    boundary: Boundary | None = None,
 ) -> SolverResult:
     """Minimise an objective over subspaces.
 
@@ -66,14 +71,26 @@ def solve(
         Moments and number of components.
     objective : RobustFairObjective
         What to minimise.
-    options : SolverOptions
+    options : SolverOptions, optional
         Which solver, and how.
+    boundary : Boundary, optional
+        Two groups: supporting lines that are known already; new ones are added to it.
 
     Returns
     -------
     SolverResult
-        The subspace found, with its bound.
+        The subspace found, with its bound; what rounding hides is not claimed.
     """
+    result = _solve(problem, objective, options or SolverOptions(), boundary)
+    return settled(result, problem, objective.fairness_weight)
+
+
+def _solve(
+    problem: SubspaceProblem,
+    objective: RobustFairObjective,
+    options: SolverOptions,
+    boundary: Boundary | None,
+) -> SolverResult:
     if problem.k == problem.d or not problem.traces.any():
         return _nothing_lost(problem, objective)
     if options.solver == "auto" and objective.is_linear:
@@ -90,7 +107,7 @@ def solve(
         )
     # For two groups the walk needs half the eigen-solves of the Newton method.
     if options.solver == "boundary" or (options.solver == "auto" and problem.n_groups == 2):
-        return solve_boundary(problem, objective, **limits)
+        return solve_boundary(problem, objective, boundary=boundary, **limits)
     return solve_newton(problem, objective, max_time=options.max_time, rng=options.rng, **limits)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -65,6 +65,30 @@ class SolverResult:
         if self.is_hidden:
             return 1.0
         return relative_gap(self.objective, self.lower_bound, self.scale)
+
+
+def settled(
+    result: SolverResult, problem: SubspaceProblem, fairness_weight: float = 0.0
+) -> SolverResult:
+    """Withdraw every claim about an objective that is no more than rounding.
+
+    Parameters
+    ----------
+    result : SolverResult
+        What a solver found.
+    problem : SubspaceProblem
+        Knows its rounding, and whether it hides features.
+    fairness_weight : float
+        How much differences of errors count in the objective.
+
+    Returns
+    -------
+    SolverResult
+        The result, not proved where rounding hides its objective.
+    """
+    if not problem.has_hidden_features or result.objective > problem.resolution(fairness_weight):
+        return result
+    return replace(result, status="feasible", is_hidden=True)
 
 
 def safe_bound(bound: float, objective: float, scale: float) -> float:
