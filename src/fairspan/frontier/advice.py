@@ -10,12 +10,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
-from fairspan.estimators.steps import (
-    check_size,
-    in_fit_units,
-    least_rows,
-    warn_of_small_groups,
-)
+from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
+from fairspan.fitting import least_rows, prepare, warn_of_small_groups
 from fairspan.frontier.frontier import Frontier, fairness_frontier
 from fairspan.ground.parameters import check_components, check_number
 from fairspan.ground.rows import check_real
@@ -71,6 +67,11 @@ class Advice:
         Total error there.
     components_for_target : int
         From so many components on, plain PCA itself keeps within the target.
+    status : str
+        "optimal" if every point of the trade-off behind the prices is proved, else "feasible".
+    optimality_gap : float
+        The largest relative gap between value and proved bound among these points; 1 where rounding
+        hides the objective.
     """
 
     group_labels: tuple[Label, ...]
@@ -90,6 +91,8 @@ class Advice:
     weight_for_target: float | None
     total_at_target: float | None
     components_for_target: int
+    status: str
+    optimality_gap: float
 
     def __str__(self) -> str:
         lines = [f"Plain PCA with n_components={self.n_components}, errors by group:"]
@@ -206,8 +209,8 @@ def advise(
         raise ValueError(f"There is one group ({groups.labels[0]!r}); a gap needs at least 2.")
     moments = GroupMoments.from_groups(X, groups).dense()
     k = check_components(n_components, moments.n_features)
-    check_size(moments)
-    scaled, scale = in_fit_units(moments, standardize)
+    prepared = prepare(moments, standardize)
+    scaled = prepared.inner
     warn_of_small_groups(moments, k)
     errors, components = _pca_errors(scaled)
     large = moments.counts >= least_rows(k)
@@ -217,7 +220,7 @@ def advise(
         groups,
         large,
         mean=moments.mean,
-        scale=scale,
+        scale=prepared.scale,
         level=level,
         n_bootstrap=n_bootstrap,
         random_state=random_state,
@@ -250,6 +253,8 @@ def advise(
         weight_for_target=weight,
         total_at_target=at_target,
         components_for_target=int(above[-1]) + 2 if len(above) else 1,
+        status="optimal" if set(frontier.status) == {"optimal"} else "feasible",
+        optimality_gap=float(frontier.optimality_gap.max()),
     )
 
 
@@ -270,6 +275,9 @@ def _trade_off(moments: GroupMoments, k: int) -> Frontier:
     """For a first look, points that are optimal to a few digits are as good as proved ones."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        # Warned of already.
+        warnings.simplefilter("ignore", HiddenFeatureWarning)
+        warnings.simplefilter("ignore", SmallGroupWarning)
         return fairness_frontier(moments, k)
 
 
