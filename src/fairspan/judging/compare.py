@@ -59,9 +59,10 @@ def compare(
     -------
     pandas.DataFrame or list of dict
         For each method and sample ("train", "test") the total error, the gap, the largest group
-        error, the proved relative gap to the optimum of the method's own objective and the seconds
-        of the fit; or, by group, what :func:`fairspan.metrics.by_group` tells. The last method is a
-        reference: the own PCA of each group, which is not a single projection.
+        error, the status of the fit ("optimal" if it is proved), the proved relative gap to the
+        optimum of the method's own objective and the seconds of the fit; or, by group, what
+        :func:`fairspan.metrics.by_group` gives. The last method is a reference: the own PCA of
+        each group, which is not a single projection.
     """
     check_choice("by", by, ("method", "group"))
     check_flag("standardize", standardize)
@@ -88,7 +89,11 @@ def compare(
     for name, method in _named(methods).items():
         model, seconds = _fit(name, method, X, training)
         k = max(k, len(model.components_))
-        evidence = {"optimality_gap": getattr(model, "optimality_gap_", np.nan), "seconds": seconds}
+        evidence = {
+            "status": model.result_.status if hasattr(model, "result_") else None,
+            "optimality_gap": getattr(model, "optimality_gap_", np.nan),
+            "seconds": seconds,
+        }
         for sample, moments in samples.items():
             judged = _judge(model, moments, training, centring, by, evidence)
             rows += [{"method": name, "sample": sample, **row} for row in judged]
@@ -146,7 +151,7 @@ def _judge(
     training: GroupMoments,
     centring: str,
     by: str,
-    evidence: dict[str, float],
+    evidence: dict[str, Any],
 ) -> list[dict[str, Any]]:
     options: Options = {"centring": centring, "mean": training.mean, "training": training}
     errors = metrics.group_errors(model, moments, **options).values
