@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +16,7 @@ from fairspan.estimators.lazy import lazy_method, lazy_score
 from fairspan.exceptions import NoGroupsWarning
 from fairspan.ground.rows import check_real, is_dask
 from fairspan.ground.types import FLOATS, FloatArray
+from fairspan.ground.warn import warn
 from fairspan.moments.projection import total_and_gap
 from fairspan.moments.sparse import SPARSE_FORMATS, project_sparse, squared_distances
 
@@ -150,12 +150,11 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         check_is_fitted(self)
         if sensitive_features is None and len(self.group_labels_) > 1:
-            warnings.warn(
+            warn(
                 "score received no sensitive_features, so it is minus the total error only and "
                 "does not see the gap. In a search or pipeline turn on metadata routing: "
                 "sklearn.set_config(enable_metadata_routing=True).",
                 NoGroupsWarning,
-                stacklevel=2,
             )
         if is_dask(X):
             return lazy_score(self, X, sensitive_features, sample_weight)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
@@ -26,6 +25,7 @@ from fairspan.ground.parameters import (
 )
 from fairspan.ground.rows import check_weights, is_dask
 from fairspan.ground.types import FloatArray
+from fairspan.ground.warn import warn
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.moments.resampling import resampled_moments
@@ -250,12 +250,11 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:
         counting = self._counting()
         if counting.in_gap(moments).sum() < 2 and self.fairness_weight > 0:
-            warnings.warn(
+            warn(
                 "There are no two groups to compare, so "
                 f"fairness_weight={self.fairness_weight} has no effect. Pass "
                 "sensitive_features=..., or set fairness_weight=0.",
                 NoGroupsWarning,
-                stacklevel=4,
             )
         objective = counting.objective_of(moments, self.fairness_weight, self._radii(moments))
         result = solve(problem, objective, self._options())

@@ -7,7 +7,6 @@ proved accuracy they are complete: no other subspace is better in one and no wor
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
@@ -28,6 +27,7 @@ from fairspan.ground.parameters import (
     generator_from,
 )
 from fairspan.ground.types import FLOATS, FloatArray, Label
+from fairspan.ground.warn import warn
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import encode_groups
 from fairspan.moments.resampling import resampled_moments
@@ -306,9 +306,8 @@ def _warn_of_gaps(points: list[Point]) -> None:
     gaps = [point.optimality_gap for point in points if point.status != "optimal"]
     # Where rounding hides the objective, a warning has named the features.
     if gaps and min(gaps) < 1:
-        warnings.warn(
+        warn(
             f"{len(gaps)} of {len(points)} points are not proved optimal to a relative gap of "
             f"{SolverOptions.tol}; the largest gap is {max(gaps):.2g}.",
             ConvergenceWarning,
-            stacklevel=3,
         )

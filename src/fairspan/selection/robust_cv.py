@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
@@ -19,6 +18,7 @@ from fairspan.fitting import Counting, prepare, warn_of_small_groups
 from fairspan.ground.parameters import check_choice, check_flag, is_listing
 from fairspan.ground.rows import check_real, check_weights
 from fairspan.ground.types import FLOATS
+from fairspan.ground.warn import warn
 from fairspan.judging.case import GroupValues
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
@@ -275,11 +275,10 @@ n_iter_
         if counting.in_gap(moments).sum() < 2 and any(
             params["fairness_weight"] > 0 for params in candidates
         ):
-            warnings.warn(
+            warn(
                 "There are no two groups to compare, so fairness_weights have no effect. Pass "
                 "sensitive_features=....",
                 NoGroupsWarning,
-                stacklevel=3,
             )
         model = self._estimator(candidates[0])
         patience = Patience(self.max_time, len(folds) * len(candidates))
