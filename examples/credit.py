@@ -47,14 +47,14 @@ print({str(label): int(count) for label, count in zip(labels, counts, strict=Tru
 # %%
 # PCA, a compromise, and equal errors
 # -----------------------------------
-# A fairness weight of 0 and a radius of 0 is plain PCA. The default weighs the gap like the total
-# error, and guards against small groups by a radius of 0.1. ``ExactlyFairPCA`` allows no gap at
-# all.
+# A fairness weight of 0 and a radius of 0 is plain PCA. The default weight, 1, counts the gap
+# like the total error, and the paper's radius of 0.1 guards against small groups.
+# ``ExactlyFairPCA`` allows no gap at all.
 
 k = 4
 models = {
     "PCA": RobustFairPCA(k, fairness_weight=0, radius=0, standardize=True),
-    "RobustFairPCA": RobustFairPCA(k, standardize=True),
+    "RobustFairPCA": RobustFairPCA(k, radius=0.1, standardize=True),
     "ExactlyFairPCA": ExactlyFairPCA(k, standardize=True),
 }
 for name, model in models.items():

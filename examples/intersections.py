@@ -74,7 +74,7 @@ axes.legend(frameon=False, ncols=3, loc="upper right")
 
 # %%
 # Balancing by sex closes the gap between the sexes and leaves nearly two thirds of the one between
-# intersections; balancing the intersections leaves a quarter. But look at the intervals: with about
+# intersections; balancing the intersections leaves a sixth. But look at the intervals: with about
 # a hundred patients in each group, differences of this size are within reach of chance. The table
 # shows how the method works; it is too small to say that PCA serves one of these groups worse in
 # general.

@@ -23,7 +23,7 @@ from fairspan.ground.atomic import replacing
 from fairspan.plotting import plot_group_errors
 from fairspan.report import Report, write_report
 
-_COMPONENTS, _WEIGHT, _RADIUS = 3, 1.0, 0.1
+_COMPONENTS = 3
 _EXAMPLES = """\
 examples:
   fairspan demo
@@ -58,7 +58,7 @@ def examples() -> list[Example]:
 def fit_both(example: Example) -> tuple[RobustFairPCA, RobustFairPCA]:
     """Fit plain PCA (no fairness weight, no radius) and RobustFairPCA."""
     plain = RobustFairPCA(_COMPONENTS, fairness_weight=0.0, radius=0.0, standardize=True)
-    fair = RobustFairPCA(_COMPONENTS, fairness_weight=_WEIGHT, radius=_RADIUS, standardize=True)
+    fair = RobustFairPCA(_COMPONENTS, standardize=True)
     data = {"sensitive_features": example.groups}
     return plain.fit(example.X, **data), fair.fit(example.X, **data)
 
@@ -93,8 +93,6 @@ def write_page(example: Example, path: Path) -> Report:
         example.X,
         sensitive_features=example.groups,
         n_components=_COMPONENTS,
-        fairness_weight=_WEIGHT,
-        radius=_RADIUS,
         standardize=True,
         feature_names=example.feature_names,
         title=f"{example.title}: {len(example.X)} {example.unit}, {example.X.shape[1]} features",

@@ -15,6 +15,7 @@ from fairspan.estimators.base import BaseFairPCA
 from fairspan.estimators.worst_case import WorstCaseMixin
 from fairspan.exceptions import NoGroupsWarning
 from fairspan.fitting import Counting
+from fairspan.ground import defaults
 from fairspan.ground.parameters import (
     check_choice,
     check_integer,
@@ -57,7 +58,7 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     fairness_weight : float, default=1.0
         How much the gap between groups counts against the total error, 0 or more. It is the
         paper's lambda, and is never lowered.
-    radius : float, mapping or "bootstrap", default=0.1
+    radius : float, mapping or "bootstrap", default=0.0
         Size of the ambiguity set. A number is the paper's alpha: group a gets
         ``radius / sqrt(n_a)``. A mapping {label: radius} sets each group's own. It is in squared
         units of the data, so standardised data makes it comparable; 0 trusts the data as it is.
@@ -154,27 +155,27 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     >>> groups = data.target_names[data.target]
     >>> pca = RobustFairPCA(3, standardize=True).fit(data.data, sensitive_features=groups)
     >>> pca.group_labels_, pca.group_errors_.round(2)
-    (['benign', 'malignant'], array([8.5 , 8.58]))
+    (['benign', 'malignant'], array([8.58, 8.58]))
     >>> pca.result_.status
     'optimal'
     """
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int = defaults.N_COMPONENTS,
         *,
-        fairness_weight: float = 1.0,
-        radius: float | Mapping[Any, float] | str = 0.1,
-        radius_level: float = 0.95,
-        n_bootstrap: int = 200,
+        fairness_weight: float = defaults.FAIRNESS_WEIGHT,
+        radius: float | Mapping[Any, float] | str = defaults.RADIUS,
+        radius_level: float = defaults.LEVEL,
+        n_bootstrap: int = defaults.RADIUS_REPLICATES,
         group_weights: str | Mapping[Any, float] = "share",
         missing_groups: str = "raise",
         standardize: bool = False,
         solver: str = "auto",
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        max_time: float = 5.0,
-        n_init: int = 20,
+        tol: float = defaults.TOL,
+        max_iter: int = defaults.MAX_ITER,
+        max_time: float = defaults.MAX_TIME,
+        n_init: int = defaults.N_INIT,
         retraction: str = "qr",
         random_state: Any = None,
         verbose: int = 0,

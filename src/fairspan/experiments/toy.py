@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from fairspan.estimators.samadi import FairPCA
+from fairspan.experiments.methods import FAIRPCA_TOL
 from fairspan.experiments.protocol import GROUPS, Part, judge, standardised
 from fairspan.experiments.settings import Settings
 from fairspan.experiments.store import Row
@@ -95,7 +96,7 @@ def arrows(source: str, seed: int) -> list[Row]:
         objective = RobustFairObjective(problem.shares, weight, np.zeros(2))
         result = solve(problem, objective, boundary=boundary)
         found.append(("rfpca", weight, result.components.T))
-    found.append(("fairpca", 0.0, FairPCA(1).fit_moments(moments).components_.T))
+    found.append(("fairpca", 0.0, FairPCA(1, tol=FAIRPCA_TOL).fit_moments(moments).components_.T))
     rows = []
     for name, weight, V in found:
         errors = problem.errors(V)

@@ -19,6 +19,7 @@ from sklearn.utils import check_array
 from fairspan.fitting import Counting, Radius, prepare, warn_of_small_groups
 from fairspan.frontier.points import Point, bootstrap_intervals, curve_points, solve_points
 from fairspan.frontier.request import check_numbers, check_radii, moments_to_compare
+from fairspan.ground import defaults
 from fairspan.ground.parameters import (
     check_components,
     check_integer,
@@ -170,16 +171,16 @@ class Frontier:
 
 def fairness_frontier(
     X_or_moments: Any,
-    n_components: int,
+    n_components: int = defaults.N_COMPONENTS,
     *,
     sensitive_features: Any = None,
     fairness_weights: Any = None,
-    radius: Any = 0.0,
+    radius: Any = defaults.RADIUS,
     n_bootstrap: int = 0,
     standardize: bool = False,
     group_weights: str | Mapping[Any, float] = "share",
     missing_groups: str = "raise",
-    max_time: float = 5.0,
+    max_time: float = defaults.MAX_TIME,
     random_state: Any = None,
 ) -> Frontier:
     """Find the trade-off between the total error and the gap between groups.
@@ -193,7 +194,7 @@ def fairness_frontier(
     ----------
     X_or_moments : array-like of shape (n_samples, n_features) or GroupMoments
         The data, or all that is needed of it.
-    n_components : int
+    n_components : int, default=2
         Number of components, from 1 to n_features.
     sensitive_features : array-like, frame or dict, optional
         The group of each row of X.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from fairspan.ground import defaults
 from fairspan.ground.parameters import check_level, check_replicates, generator_from
 from fairspan.ground.rows import check_real, check_weights
 from fairspan.ground.types import FloatArray, Label
@@ -59,8 +60,8 @@ def bootstrap_intervals(
     X: Any,
     sensitive_features: Any,
     *,
-    n_bootstrap: int = 1000,
-    level: float = 0.95,
+    n_bootstrap: int = defaults.N_BOOTSTRAP,
+    level: float = defaults.LEVEL,
     centring: str = "global",
     mean: Any = None,
     scale: Any = None,

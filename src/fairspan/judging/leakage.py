@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from fairspan.ground import defaults
 from fairspan.ground.parameters import (
     check_flag,
     check_integer,
@@ -37,7 +38,7 @@ def linear_leakage(
     held_out: bool = False,
     costs: Sequence[float] = COSTS,
     n_folds: int = 5,
-    random_state: int = 0,
+    random_state: int = defaults.SEED,
 ) -> float:
     """How far a linear rule separates the groups after the projection, from 0 to 1 (Delta F_Lin).
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fairspan import metrics
 from fairspan.estimators.robust import RobustFairPCA
-from fairspan.ground import palette
+from fairspan.ground import defaults, palette
 from fairspan.ground.parameters import check_components, check_integer, check_replicates, is_listing
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
@@ -26,8 +26,8 @@ def plot_group_errors(
     X: Any,
     sensitive_features: Any = None,
     *,
-    n_bootstrap: int = 500,
-    random_state: Any = 0,
+    n_bootstrap: int = defaults.N_BOOTSTRAP,
+    random_state: Any = defaults.SEED,
     ax: Any = None,
 ) -> Any:
     r"""Draw the error of each group, with bootstrap intervals.
@@ -40,7 +40,7 @@ def plot_group_errors(
         The data; moments have no intervals.
     sensitive_features : array-like, frame or dict, optional
         The group of each row.
-    n_bootstrap : int, default=500
+    n_bootstrap : int, default=1000
         Bootstrap replicates, 20 or more; 0 for no intervals.
     random_state : int, RandomState instance or None, default=0
         Seed of the bootstrap; all models meet the same replicates if it is an int.
@@ -100,8 +100,8 @@ def plot_errors_by_components(
     sensitive_features: Any = None,
     *,
     n_components: Iterable[int] | None = None,
-    fairness_weight: float = 1.0,
-    radius: float = 0.1,
+    fairness_weight: float = defaults.FAIRNESS_WEIGHT,
+    radius: float = defaults.RADIUS,
     standardize: bool = False,
     ax: Any = None,
 ) -> Any:
@@ -115,7 +115,7 @@ def plot_errors_by_components(
         The group of each row of X.
     n_components : iterable of int, optional
         Numbers of components; from 1 up to 10, or to the number of features less one, if not given.
-    fairness_weight, radius : float, default=1.0 and 0.1
+    fairness_weight, radius : float, default=1.0 and 0.0
         As in RobustFairPCA, which is compared with plain PCA.
     standardize : bool, default=False
         Divide features by their standard deviation.

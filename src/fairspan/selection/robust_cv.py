@@ -15,6 +15,7 @@ from fairspan.estimators.base import take_features
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.exceptions import NoGroupsWarning
 from fairspan.fitting import Counting, prepare, warn_of_small_groups
+from fairspan.ground import defaults
 from fairspan.ground.parameters import check_choice, check_flag, is_listing
 from fairspan.ground.rows import check_real, check_weights
 from fairspan.ground.types import FLOATS
@@ -132,7 +133,7 @@ n_iter_
 
     def __init__(
         self,
-        n_components: int | Sequence[int] = 2,
+        n_components: int | Sequence[int] = defaults.N_COMPONENTS,
         *,
         fairness_weights: Sequence[float] = (0, 0.5, 1, 1.5, 2, 2.5),
         radii: Sequence[float | Mapping[Any, float]] = (0.05, 0.1, 0.15),
@@ -146,9 +147,9 @@ n_iter_
         group_weights: str | Mapping[Any, float] = "share",
         missing_groups: str = "raise",
         solver: str = "auto",
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        max_time: float = 5.0,
+        tol: float = defaults.TOL,
+        max_iter: int = defaults.MAX_ITER,
+        max_time: float = defaults.MAX_TIME,
         refit: bool = True,
         random_state: Any = None,
     ) -> None:
