@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -59,7 +60,14 @@ def test_parts_are_imported_when_they_are_used():
 def test_all_public_names_are_there():
     import fairspan
 
-    assert set(fairspan.__all__) <= set(dir(fairspan))
+    assert set(dir(fairspan)) == {*fairspan.__all__, "__version__"}
     assert all(getattr(fairspan, name) is not None for name in fairspan.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = fairspan.nothing
+
+
+@pytest.mark.parametrize("name", [*PARTS, "metrics", "objectives", "problem", "solvers"])
+def test_public_modules_show_public_names_only(name):
+    module = import_module(f"fairspan.{name}")
+    shown = {part for part in dir(module) if not part.startswith("__")}
+    assert shown == set(module.__all__)
