@@ -22,7 +22,7 @@ MODEL = RobustFairPCA(2).fit(X, sensitive_features=GROUPS)
 V = MODEL.components_
 ROWS = {"X": X, "sensitive_features": GROUPS}
 OPTIONS = {
-    "centring": "group",
+    "centering": "group",
     "mean": None,
     "scale": None,
     "training": None,
@@ -69,7 +69,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
             **ROWS,
             "X_test": X,
             "sensitive_features_test": GROUPS,
-            "centring": "global",
+            "centering": "global",
             "standardize": False,
             "by": "method",
         },
