@@ -30,7 +30,8 @@ from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import MISSING_GROUPS, Groups, groups_in_gap
 from fairspan.moments.resampling import resampled_moments
-from fairspan.objectives.ambiguity import bootstrap_radii, radii_of
+from fairspan.objectives.ambiguity import bootstrap_radii
+from fairspan.objectives.robust import radii_of
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.door import RETRACTIONS, SOLVERS, SolverOptions, solve
 from fairspan.solvers.result import SolverResult

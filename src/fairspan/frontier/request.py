@@ -17,8 +17,7 @@ from fairspan.ground.parameters import check_components, check_number, is_listin
 from fairspan.ground.types import BoolArray, FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import groups_in_gap
-from fairspan.objectives.ambiguity import radii_of
-from fairspan.objectives.robust import RobustFairObjective
+from fairspan.objectives.robust import RobustFairObjective, radii_of
 from fairspan.problem.subspace import SubspaceProblem
 
 Radius = float | Mapping[Any, float]

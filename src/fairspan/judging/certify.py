@@ -20,7 +20,7 @@ from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import MISSING_GROUPS
 from fairspan.moments.projection import check_orthonormal
-from fairspan.objectives.ambiguity import radii_of
+from fairspan.objectives.robust import radii_of
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.door import SolverOptions, solve
 from fairspan.solvers.result import SolverResult, is_closed, safe_bound

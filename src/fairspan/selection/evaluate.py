@@ -15,7 +15,7 @@ from fairspan.ground.types import FloatArray
 from fairspan.judging.case import GroupValues
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import groups_in_gap
-from fairspan.objectives.ambiguity import radii_of
+from fairspan.objectives.robust import radii_of
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.selection.folds import Fold
 from fairspan.selection.grid import Optimum, solve_grid
