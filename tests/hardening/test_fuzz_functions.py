@@ -16,6 +16,8 @@ from fairspan.moments.groups import encode_groups
 from tests.hardening import inputs
 from tests.hardening.law import REFUSED, outcome, searched
 
+pytestmark = pytest.mark.fuzz
+
 X, GROUPS = inputs.good()
 MOMENTS = GroupMoments.from_arrays(X, GROUPS)
 MODEL = RobustFairPCA(2).fit(X, sensitive_features=GROUPS)
