@@ -6,11 +6,9 @@ from fairspan.estimators._shared import warn_of_one_group, warn_unless_optimal
 from fairspan.estimators.base import BaseFairPCA
 from fairspan.ground.parameters import check_number
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.objectives.robust import RobustFairObjective
+from fairspan.objectives import RobustFairObjective, TotalErrorWithinGap
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.door import SolverOptions, solve
-from fairspan.solvers.result import SolverResult
-from fairspan.solvers.two_groups.exact_fairness import solve_exactly_fair
+from fairspan.solvers import SolverOptions, SolverResult, solve
 
 
 class ExactlyFairPCA(BaseFairPCA):
@@ -119,11 +117,12 @@ class ExactlyFairPCA(BaseFairPCA):
                 f"ExactlyFairPCA needs 2 groups but there are {problem.n_groups}: more than two "
                 "errors can seldom be equal. Use RobustFairPCA with a large fairness_weight."
             )
+        within = TotalErrorWithinGap(problem.shares, float(self.max_gap))
         try:
-            solution = solve_exactly_fair(problem, max_gap=float(self.max_gap), tol=self.tol)
+            result = solve(problem, within, SolverOptions(tol=self.tol))
         except ValueError as error:
             first, second = moments.labels
             raise ValueError(f"{error} The groups are {first!r} and {second!r}.") from None
-        self.fairness_weight_threshold_ = solution.threshold
-        warn_unless_optimal(solution.result, self.tol)
-        return solution.result
+        self.fairness_weight_threshold_ = result.threshold
+        warn_unless_optimal(result, self.tol)
+        return result

@@ -12,12 +12,9 @@ from fairspan.frontier.request import Counting, Grid, Radius
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.door import Patience, SolverOptions, solve
+from fairspan.solvers import Boundary, Patience, SolverOptions, TradeOff, solve
 from fairspan.solvers.result import relative_gap
-from fairspan.solvers.two_groups.boundary import solve_boundary
-from fairspan.solvers.two_groups.lines import Boundary
 from fairspan.solvers.two_groups.penalty import penalty_bound, penalty_weight
-from fairspan.solvers.two_groups.trace import TradeOff
 
 _INTERVAL = (0.025, 0.975)
 
@@ -66,10 +63,8 @@ def solve_points(
     points = []
     for weight, radius in grid:
         objective = counting.objective(moments, weight, radius)
-        if boundary is None or problem.k == problem.d or objective.is_linear:
-            found = solve(problem, objective, SolverOptions(max_time=patience.share()))
-        else:
-            found = solve_boundary(problem, objective, boundary=boundary)
+        options = SolverOptions(max_time=patience.share())
+        found = solve(problem, objective, options, boundary=boundary)
         proof = (found.objective, found.lower_bound, found.optimality_gap)
         points.append(Point(weight, radius, found.group_errors, *proof))
     return points
@@ -95,7 +90,7 @@ def curve_points(trade_off: TradeOff) -> list[Point]:
         weight = penalty_weight(line, problem.shares) if place else 0.0
         if math.isinf(weight):
             # The gap alone counts: its value is infinite, and the total error is what is proved.
-            proof = (math.inf, math.inf, trade_off.fairest.result.optimality_gap)
+            proof = (math.inf, math.inf, trade_off.fairest.optimality_gap)
         else:
             value = float(problem.shares @ errors) + weight * float(np.ptp(errors))
             bound = min(penalty_bound(line), value)
