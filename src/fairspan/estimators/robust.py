@@ -33,8 +33,7 @@ from fairspan.moments.resampling import resampled_moments
 from fairspan.objectives.ambiguity import bootstrap_radii
 from fairspan.objectives.robust import radii_of
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.door import RETRACTIONS, SOLVERS, SolverOptions, solve
-from fairspan.solvers.result import SolverResult
+from fairspan.solvers import RETRACTIONS, SOLVERS, SolverOptions, SolverResult, solve
 
 logger = logging.getLogger("fairspan")
 

@@ -21,10 +21,7 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.objectives.robust import RobustFairObjective, radii_from
 from fairspan.problem.spectrum import top_space
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.descent import solve_subgradient
-from fairspan.solvers.result import SolverResult
-from fairspan.solvers.two_groups.boundary import solve_boundary
-from fairspan.solvers.two_groups.lines import Boundary
+from fairspan.solvers import Boundary, SolverOptions, SolverResult, solve
 
 TITLES = {
     "pca": "PCA",
@@ -117,12 +114,12 @@ def _rfpca(
     settings: Settings, moments: GroupMoments, grid: Sequence[Parameters], seed: int
 ) -> list[Fit]:
     problem = _problem(moments, settings.n_components)
-    solve = _exact_solver(problem) if settings.solver == "exact" else _descent(settings, seed)
+    fit = _exact_solver(problem) if settings.solver == "exact" else _descent(settings, seed)
     fits = []
     for candidate in grid:
         radii = radii_from(candidate["radius"], moments.weights)
         objective = RobustFairObjective(problem.shares, candidate["fairness_weight"], radii)
-        result = solve(problem, objective)
+        result = fit(problem, objective)
         fits.append(_projection(problem, result.components.T, result.optimality_gap))
     return fits
 
@@ -131,20 +128,20 @@ Solve = Callable[[SubspaceProblem, RobustFairObjective], SolverResult]
 
 
 def _exact_solver(problem: SubspaceProblem) -> Solve:
-    return partial(solve_boundary, boundary=Boundary(problem))
+    return partial(solve, options=SolverOptions("boundary"), boundary=Boundary(problem))
 
 
 def _descent(settings: Settings, seed: int) -> Solve:
     """The paper's algorithm: random starts only, and the best of the last iterates."""
-    rng = np.random.default_rng(seed)
-    return partial(
-        solve_subgradient,
+    options = SolverOptions(
+        "subgradient",
         max_iter=settings.descent_steps,
         n_init=DESCENTS,
         iterate="last",
         start_at_pca=False,
-        rng=rng,
+        rng=np.random.default_rng(seed),
     )
+    return partial(solve, options=options)
 
 
 def _cfpca_mean(k: int, moments: GroupMoments, grid: Sequence[Parameters], seed: int) -> list[Fit]:

@@ -22,8 +22,8 @@ from fairspan.moments.groups import MISSING_GROUPS
 from fairspan.moments.projection import check_orthonormal
 from fairspan.objectives.robust import radii_of
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.door import SolverOptions, solve
-from fairspan.solvers.result import SolverResult, is_closed, safe_bound
+from fairspan.solvers import SolverOptions, SolverResult, solve
+from fairspan.solvers.result import is_closed, safe_bound
 
 
 def certify(

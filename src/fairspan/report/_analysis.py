@@ -19,10 +19,7 @@ from fairspan.objectives.robust import RobustFairObjective, radii_from
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.report._curve import PageCurve, trace_page_curve
 from fairspan.report._settings import Settings
-from fairspan.solvers.door import SolverOptions, solve
-from fairspan.solvers.result import SolverResult
-from fairspan.solvers.two_groups.boundary import solve_boundary
-from fairspan.solvers.two_groups.trace import TradeOff
+from fairspan.solvers import SolverOptions, SolverResult, TradeOff, solve
 
 _ANCHORS = 12
 """Points of the curve whose intervals are found; the page interpolates between them."""
@@ -151,7 +148,8 @@ def analyse(
     fair_pca = _fair_pca(data.small, k)
     if problem.n_groups == 2:
         trade_off = TradeOff(problem)
-        chosen = solve_boundary(problem, objective, boundary=trade_off.boundary)
+        walk = SolverOptions("boundary")
+        chosen = solve(problem, objective, walk, boundary=trade_off.boundary)
         found = Analysis(k, pca, chosen, fair_pca, trade_off)
         # The region's lines are those that the curve starts from.
         assert trade_off.region is not None
