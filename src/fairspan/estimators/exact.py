@@ -7,11 +7,9 @@ from fairspan.fitting import warn_of_one_group
 from fairspan.ground import defaults
 from fairspan.ground.parameters import check_number
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.objectives.robust import RobustFairObjective
+from fairspan.objectives import RobustFairObjective, TotalErrorWithinGap
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.door import SolverOptions, solve
-from fairspan.solvers.result import SolverResult
-from fairspan.solvers.two_groups.exact_fairness import solve_exactly_fair
+from fairspan.solvers import SolverOptions, SolverResult, solve
 
 
 class ExactlyFairPCA(BaseFairPCA):
@@ -120,10 +118,11 @@ class ExactlyFairPCA(BaseFairPCA):
                 f"ExactlyFairPCA needs 2 groups but there are {problem.n_groups}: more than two "
                 "errors can seldom be equal. Use RobustFairPCA with a large fairness_weight."
             )
+        within = TotalErrorWithinGap(problem.shares, float(self.max_gap))
         try:
-            solution = solve_exactly_fair(problem, max_gap=float(self.max_gap), tol=self.tol)
+            result = solve(problem, within, SolverOptions(tol=self.tol))
         except ValueError as error:
             first, second = moments.labels
             raise ValueError(f"{error} The groups are {first!r} and {second!r}.") from None
-        self.fairness_weight_threshold_ = solution.threshold
-        return solution.result
+        self.fairness_weight_threshold_ = result.threshold
+        return result

@@ -34,8 +34,7 @@ from fairspan.moments.scales import pooled_scale
 from fairspan.objectives.ambiguity import bootstrap_radii
 from fairspan.objectives.robust import radii_of
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.door import RETRACTIONS, SOLVERS, SolverOptions, solve
-from fairspan.solvers.result import SolverResult
+from fairspan.solvers import RETRACTIONS, SOLVERS, SolverOptions, SolverResult, solve
 
 logger = logging.getLogger("fairspan")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,13 +10,10 @@ from fairspan.estimators.base import BaseFairPCA
 from fairspan.fitting import warn_of_one_group
 from fairspan.ground import defaults
 from fairspan.ground.parameters import check_choice, check_integer, check_number
-from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.objectives import LargestLoss
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.minimax.game import Relaxed, solve_many_groups, unmixed
-from fairspan.solvers.minimax.minimax import LossGame, solve_two_groups
-from fairspan.solvers.minimax.multiplicative_weights import solve_multiplicative_weights
-from fairspan.solvers.result import SMALLEST_LOSS, SolverResult, relative_gap, safe_bound
+from fairspan.solvers import Relaxed, SolverOptions, SolverResult, solve
 
 SOLVERS = ("exact", "multiplicative_weights")
 ITERATES = ("best", "average", "last")
@@ -124,38 +121,20 @@ moments_, result_
     def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:
         if moments.n_groups == 1:
             warn_of_one_group()
-        game = LossGame(SubspaceProblem(moments.covariances, moments.shares, problem.k))
-        relaxed, subspace = self._play(game)
-        losses = game.problem.errors(subspace) - game.offsets
-        value = float(losses.max())
-        gap = relative_gap(value, game.bound, game.problem.scale, SMALLEST_LOSS)
-        result = SolverResult(
-            components=subspace.T,
-            group_errors=problem.errors(subspace),
-            objective=value,
-            lower_bound=safe_bound(game.bound, value, problem.scale),
-            status="optimal" if gap <= self.tol else "feasible",
-            scale=game.problem.scale,
-            solver=self.solver,
-            n_eigensolves=game.problem.n_eigensolves,
-            history=np.array(game.history),
+        own = SubspaceProblem(moments.covariances, moments.shares, problem.k)
+        offsets = np.array([found.errors[a] for a, found in enumerate(own.own_best)])
+        options = SolverOptions(
+            self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            learning_rate=float(self.learning_rate),
+            iterate=self.iterate,
         )
-        self.group_losses_ = losses
-        self.relaxation_, self.relaxed_losses_, self.relaxed_objective_ = relaxed
-        return result
-
-    def _play(self, game: LossGame) -> tuple[Relaxed, FloatArray]:
-        if self.solver == "multiplicative_weights":
-            iterate: Any = self.iterate
-            return solve_multiplicative_weights(
-                game,
-                learning_rate=float(self.learning_rate),
-                max_iter=self.max_iter,
-                iterate=iterate,
-            )
-        if game.problem.n_groups > 2:
-            relaxed = solve_many_groups(game, tol=self.tol, max_iter=self.max_iter)
-            return relaxed, game.subspace
-        if game.problem.n_groups == 2:
-            solve_two_groups(game, tol=self.tol, max_iter=self.max_iter)
-        return unmixed(game), game.subspace
+        result = solve(own, LargestLoss(offsets), options)
+        V = result.components
+        relaxed = result.relaxed or Relaxed(V.T @ V, result.group_errors)
+        self.group_losses_ = result.group_errors - offsets
+        self.relaxation_, self.relaxed_losses_ = relaxed.matrix, relaxed.errors - offsets
+        self.relaxed_objective_ = float(self.relaxed_losses_.max())
+        errors, solves = problem.errors(V.T), own.n_eigensolves
+        return replace(result, group_errors=errors, n_eigensolves=solves, relaxed=None)

@@ -21,10 +21,7 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.spectrum import top_space
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.descent import solve_subgradient
-from fairspan.solvers.door import solve
-from fairspan.solvers.result import SolverResult
-from fairspan.solvers.two_groups.lines import Boundary
+from fairspan.solvers import Boundary, SolverOptions, SolverResult, solve
 
 TITLES = {
     "pca": "PCA",
@@ -134,20 +131,20 @@ Solve = Callable[[SubspaceProblem, RobustFairObjective], SolverResult]
 
 
 def _exact_solver(problem: SubspaceProblem) -> Solve:
-    return partial(solve, boundary=Boundary(problem))
+    return partial(solve, options=SolverOptions("boundary"), boundary=Boundary(problem))
 
 
 def _descent(settings: Settings, seed: int) -> Solve:
     """The paper's algorithm: random starts only, and the best of the last iterates."""
-    rng = np.random.default_rng(seed)
-    return partial(
-        solve_subgradient,
+    options = SolverOptions(
+        "subgradient",
         max_iter=settings.descent_steps,
         n_init=DESCENTS,
         iterate="last",
         start_at_pca=False,
-        rng=rng,
+        rng=np.random.default_rng(seed),
     )
+    return partial(solve, options=options)
 
 
 def _cfpca_mean(k: int, moments: GroupMoments, grid: Sequence[Parameters], seed: int) -> list[Fit]:

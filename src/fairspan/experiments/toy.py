@@ -15,8 +15,7 @@ from fairspan.fitting import prepare
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.objectives.robust import RobustFairObjective
-from fairspan.solvers.door import solve
-from fairspan.solvers.two_groups.lines import Boundary
+from fairspan.solvers import Boundary, SolverOptions, solve
 
 COVARIANCES = np.array([[[4.0, 0.0], [0.0, 0.2]], [[0.2, 0.4], [0.4, 3.0]]])
 """Of the majority and of the minority; both have mean 0."""
@@ -24,6 +23,7 @@ SIZES = (500, 200)
 WEIGHTS = (0.0, 0.1, 0.15, 0.17, 0.2, 0.22, 0.23, 0.24, 0.25, 1.0)
 """Fairness weights of the arrows."""
 
+WALK = SolverOptions("boundary")
 TRAIN, TEST = (200, 100), (8000, 4000)
 SIMULATIONS = 100
 ALPHAS = np.linspace(0.0, 10.0, 100)
@@ -94,7 +94,7 @@ def arrows(source: str, seed: int) -> list[Row]:
     found = [("pca", 0.0, problem.best_subspace(problem.shares).subspace)]
     for weight in WEIGHTS:
         objective = RobustFairObjective(problem.shares, weight, np.zeros(2))
-        result = solve(problem, objective, boundary=boundary)
+        result = solve(problem, objective, WALK, boundary=boundary)
         found.append(("rfpca", weight, result.components.T))
     found.append(("fairpca", 0.0, FairPCA(1, tol=FAIRPCA_TOL).fit_moments(moments).components_.T))
     rows = []
@@ -138,7 +138,7 @@ def radius(simulation: int, settings: Settings) -> list[Row]:
             radii = np.array([base, float(alpha)]) / np.sqrt(moments.weights)
             objective = RobustFairObjective(problem.shares, RADIUS_WEIGHT, radii)
             # In the plane eigen-solves cost less than a long list of shared ones.
-            V = solve(problem, objective).components.T
+            V = solve(problem, objective, WALK).components.T
             found = judges.scores(V @ V.T)
             rows.append({"base": base, "alpha": float(alpha), "score": found.are + found.abdiff})
     return rows

@@ -33,8 +33,8 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import encode_groups
 from fairspan.moments.resampling import resampled_moments
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.door import Patience, SolverOptions
-from fairspan.solvers.two_groups.trace import Enclosure, TradeOff
+from fairspan.solvers import Patience, SolverOptions, TradeOff
+from fairspan.solvers.two_groups.trace import Enclosure
 
 _WEIGHTS = (0.0, *np.geomspace(0.01, 10.0, 25).tolist())
 """Fairness weights where none are given and the points are not those of the curve."""

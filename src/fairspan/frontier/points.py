@@ -14,11 +14,9 @@ from fairspan.ground import defaults
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.door import Patience, SolverOptions, solve
-from fairspan.solvers.result import SolverResult, is_closed, settled
-from fairspan.solvers.two_groups.lines import Boundary
+from fairspan.solvers import Boundary, Patience, SolverOptions, SolverResult, TradeOff, solve
+from fairspan.solvers.result import is_closed, settled
 from fairspan.solvers.two_groups.penalty import penalty_bound, penalty_weight
-from fairspan.solvers.two_groups.trace import TradeOff
 
 
 class Point(NamedTuple):
@@ -98,7 +96,7 @@ def curve_points(trade_off: TradeOff) -> list[Point]:
         weight = penalty_weight(line, problem.shares) if place else 0.0
         if math.isinf(weight):
             # The gap alone counts: its value is infinite, and the total error is what is proved.
-            fairest = Point.of(weight, 0.0, settled(trade_off.fairest.result, problem))
+            fairest = Point.of(weight, 0.0, settled(trade_off.fairest, problem))
             points.append(fairest._replace(objective=math.inf, lower_bound=math.inf))
             continue
         value = float(problem.shares @ errors) + weight * float(np.ptp(errors))

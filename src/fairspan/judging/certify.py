@@ -14,8 +14,8 @@ from fairspan.ground.parameters import check_number
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.projection import check_orthonormal
-from fairspan.solvers.door import SolverOptions, solve
-from fairspan.solvers.result import SolverResult, is_closed, safe_bound, settled
+from fairspan.solvers import SolverOptions, SolverResult, solve
+from fairspan.solvers.result import is_closed, safe_bound, settled
 
 
 def certify(

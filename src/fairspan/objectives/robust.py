@@ -85,6 +85,7 @@ class RobustFairObjective:
     fairness_weight: float
     radii: FloatArray
     in_gap: BoolArray | None = None
+    lowest = 0.0
 
     def __post_init__(self) -> None:
         if self.in_gap is not None and self.in_gap.sum() < 2:
@@ -94,6 +95,11 @@ class RobustFairObjective:
     def n_groups(self) -> int:
         """Number of groups."""
         return len(self.shares)
+
+    @property
+    def promises(self) -> tuple[str, ...]:
+        """What solvers may rely on: see :mod:`fairspan.objectives.objective`."""
+        return ("concave pieces", "total error alone") if self.is_linear else ("concave pieces",)
 
     @property
     def is_linear(self) -> bool:

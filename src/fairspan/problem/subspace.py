@@ -7,6 +7,7 @@ found once serves a whole grid of them.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -169,6 +170,11 @@ class SubspaceProblem:
             return answer
         found = self._solve(weights)
         return Support(found.vectors, self.errors(found.vectors), self._sigma(weights, found.bound))
+
+    @cached_property
+    def own_best(self) -> list[Support]:
+        """Each group's own best subspace, found once."""
+        return [self.best_subspace(unit) for unit in np.eye(self.n_groups)]
 
     def _answer_cheaply(self, weights: FloatArray) -> Support | None:
         if self._reduced is None:

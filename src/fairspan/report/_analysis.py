@@ -19,9 +19,7 @@ from fairspan.objectives.robust import RobustFairObjective, radii_from
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.report._curve import PageCurve, trace_page_curve
 from fairspan.report._settings import Settings
-from fairspan.solvers.door import SolverOptions, solve
-from fairspan.solvers.result import SolverResult
-from fairspan.solvers.two_groups.trace import TradeOff
+from fairspan.solvers import SolverOptions, SolverResult, TradeOff, solve
 
 _ANCHORS = 12
 """Points of the curve whose intervals are found; the page interpolates between them."""

@@ -55,7 +55,7 @@ def _two_groups(
     back, corners = trace_back(trade_off.boundary)
     threshold = plain(fairest.threshold) if np.isfinite(fairest.threshold) else None
     content: dict[str, Any] = {
-        "exactly_fair": _point(fairest.result.group_errors, None) | {"threshold": threshold},
+        "exactly_fair": _point(fairest.group_errors, None) | {"threshold": threshold},
         "back": {"points": plain(back), "corners": plain(corners)},
         "curve": {
             "points": plain(curve.points),

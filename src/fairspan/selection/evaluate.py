@@ -15,7 +15,7 @@ from fairspan.judging.case import GroupValues
 from fairspan.selection.folds import Fold
 from fairspan.selection.grid import Optimum, solve_grid
 from fairspan.selection.scoring import Scoring
-from fairspan.solvers.door import SolverOptions
+from fairspan.solvers import SolverOptions
 
 Params = dict[str, Any]
 """n_components, fairness_weight and radius of a candidate."""

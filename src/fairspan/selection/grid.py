@@ -12,10 +12,10 @@ import numpy as np
 from fairspan.ground.types import FloatArray
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.door import SolverOptions, solve
-from fairspan.solvers.result import SolverResult, relative_gap
+from fairspan.solvers import Boundary, SolverOptions, SolverResult, solve
+from fairspan.solvers.result import relative_gap
 from fairspan.solvers.two_groups.curve import Curve, Place, follow
-from fairspan.solvers.two_groups.lines import Boundary, Point, clip, corner
+from fairspan.solvers.two_groups.lines import Point, clip, corner
 from fairspan.solvers.two_groups.pieces import TwoPieces
 
 _SURE = 1e-3
@@ -59,9 +59,8 @@ def solve_grid(
     options = make_options()
     pair = problem.n_groups == 2 and options.solver == "auto" and problem.k < problem.d
     if pair and problem.is_large:
-        known = Boundary(problem)
-        walks = (solve(problem, o, options, boundary=known) for o in objectives)
-        return [_optimum(found) for found in walks]
+        known, walk = Boundary(problem), SolverOptions("boundary", tol=options.tol)
+        return [_optimum(solve(problem, o, walk, boundary=known)) for o in objectives]
     followed = _follow_all(problem, objectives) if pair else [None] * len(objectives)
     return [
         found or _optimum(solve(problem, objective, make_options()))

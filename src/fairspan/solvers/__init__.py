@@ -1,7 +1,20 @@
-"""Solvers: each takes a problem and an objective and returns a point with evidence."""
+"""Solvers: ``solve`` is the one door; what comes out is a point with evidence."""
 
-from fairspan.solvers.door import SolverOptions, solve
-from fairspan.solvers.result import SolverResult
+from fairspan.solvers.door import solve
+from fairspan.solvers.options import RETRACTIONS, SOLVERS, Patience, SolverOptions
+from fairspan.solvers.result import Relaxed, SolverResult
+from fairspan.solvers.two_groups.lines import Boundary
+from fairspan.solvers.two_groups.trace import TradeOff
 
-__all__ = ["SolverOptions", "SolverResult", "solve"]
+__all__ = [
+    "RETRACTIONS",
+    "SOLVERS",
+    "Boundary",
+    "Patience",
+    "Relaxed",
+    "SolverOptions",
+    "SolverResult",
+    "TradeOff",
+    "solve",
+]
 __dir__ = __all__.copy

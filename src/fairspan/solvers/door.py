@@ -1,118 +1,76 @@
-"""The one door to all solvers."""
+"""The one door to all solvers of functions of the group errors.
+
+A solver names the promises that its proof rests on; an objective that does not make them is refused
+by name, see :mod:`fairspan.objectives.objective`.
+"""
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-from fairspan.ground import defaults
+from fairspan.objectives.objective import Objective
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.cutting_planes.search import solve_cutting_planes
 from fairspan.solvers.descent import solve_subgradient
 from fairspan.solvers.many_groups.certified_newton import solve_newton
+from fairspan.solvers.minimax.minimax import solve_least_loss
+from fairspan.solvers.minimax.multiplicative_weights import solve_multiplicative_weights
+from fairspan.solvers.options import RETRACTIONS, SOLVERS, Patience, SolverOptions
 from fairspan.solvers.result import SolverResult, is_closed, safe_bound, settled
 from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.exact_fairness import solve_exactly_fair
 from fairspan.solvers.two_groups.lines import Boundary
 
-SOLVERS = ("auto", "newton", "boundary", "subgradient")
-RETRACTIONS = ("qr", "polar")
-
-
-@dataclass(frozen=True)
-class SolverOptions:
-    """How to solve: the solver's name and its settings."""
-
-    solver: str = "auto"
-    tol: float = defaults.TOL
-    max_iter: int = defaults.MAX_ITER
-    max_time: float = defaults.MAX_TIME
-    n_init: int = defaults.N_INIT
-    retraction: Any = "qr"
-    rng: np.random.Generator | None = None
-
-
-class Patience:
-    """The seconds that many fits may search together: each may take its share of what is left.
-
-    Parameters
-    ----------
-    seconds : float
-        For all of them.
-    n_fits : int
-        How many there are.
-    """
-
-    def __init__(self, seconds: float, n_fits: int) -> None:
-        self._deadline = time.monotonic() + seconds
-        self._fits = n_fits
-
-    def share(self) -> float:
-        """Give the seconds of the next fit; those that finish early leave theirs to the others."""
-        left = max(self._deadline - time.monotonic(), 0.0)
-        share = left / max(self._fits, 1)
-        self._fits -= 1
-        return share
+__all__ = ["RETRACTIONS", "SOLVERS", "Patience", "SolverOptions", "solve"]
 
 
 def solve(
     problem: SubspaceProblem,
-    objective: RobustFairObjective,
+    objective: Objective,
     options: SolverOptions | None = None,
     *,
     boundary: Boundary | None = None,
 ) -> SolverResult:
-    """Minimise an objective over subspaces.
+    """Minimise a function of the group errors over subspaces.
 
     Parameters
     ----------
     problem : SubspaceProblem
         Moments and number of components.
-    objective : RobustFairObjective
-        What to minimise.
+    objective : Objective
+        What to minimise, and what it promises.
     options : SolverOptions, optional
         Which solver, and how.
     boundary : Boundary, optional
-        Two groups: supporting lines that are known already; new ones are added to it.
+        Two groups: supporting lines that are known already; a solver that works with lines takes
+        them and adds its own.
 
     Returns
     -------
     SolverResult
         The subspace found, with its bound; what rounding hides is not claimed.
+
+    Raises
+    ------
+    TypeError
+        If the objective does not promise, or does not have, what the solver needs.
     """
-    result = _solve(problem, objective, options or SolverOptions(), boundary)
-    return settled(result, problem, objective.fairness_weight)
-
-
-def _solve(
-    problem: SubspaceProblem,
-    objective: RobustFairObjective,
-    options: SolverOptions,
-    boundary: Boundary | None,
-) -> SolverResult:
+    options = options or SolverOptions()
+    name = _choose(options.solver, objective, problem.n_groups)
     if problem.k == problem.d or not problem.traces.any():
-        return _nothing_lost(problem, objective)
-    if options.solver == "auto" and objective.is_linear:
-        return _pca(problem, objective, options.tol)
-    limits: dict[str, Any] = {"tol": options.tol, "max_iter": options.max_iter}
-    if options.solver == "subgradient":
-        return solve_subgradient(
-            problem,
-            objective,
-            n_init=options.n_init,
-            retraction=options.retraction,
-            rng=options.rng,
-            **limits,
-        )
-    # For two groups the walk needs half the eigen-solves of the Newton method.
-    if options.solver == "boundary" or (options.solver == "auto" and problem.n_groups == 2):
-        return solve_boundary(problem, objective, boundary=boundary, **limits)
-    return solve_newton(problem, objective, max_time=options.max_time, rng=options.rng, **limits)
+        result = _nothing_lost(problem, objective)
+    else:
+        given = {**vars(options), "boundary": boundary}
+        settings = {setting: given[setting] for setting in _SOLVERS[name].settings}
+        result = _SOLVERS[name].run(problem, objective, **settings)
+    return settled(result, problem, getattr(objective, "fairness_weight", 0.0))
 
 
-def _nothing_lost(problem: SubspaceProblem, objective: RobustFairObjective) -> SolverResult:
+def _nothing_lost(problem: SubspaceProblem, objective: Objective) -> SolverResult:
     """All of the space is kept, or nothing varies: any subspace will do, without any error."""
     errors = np.zeros(problem.n_groups)
     value = objective.value(errors)
@@ -124,10 +82,11 @@ def _nothing_lost(problem: SubspaceProblem, objective: RobustFairObjective) -> S
         status="optimal",
         scale=problem.scale,
         solver="rotation",
+        lowest=objective.lowest,
     )
 
 
-def _pca(problem: SubspaceProblem, objective: RobustFairObjective, tol: float) -> SolverResult:
+def _pca(problem: SubspaceProblem, objective: RobustFairObjective, *, tol: float) -> SolverResult:
     """Solve where the objective grows with the total error alone, by one eigen-solve."""
     solves_before = problem.n_eigensolves
     found = problem.best_subspace(objective.shares)
@@ -149,3 +108,92 @@ def _pca(problem: SubspaceProblem, objective: RobustFairObjective, tol: float) -
         n_eigensolves=problem.n_eigensolves - solves_before,
         history=np.array([[value, bound]]),
     )
+
+
+class _Solver(NamedTuple):
+    """A solver: the promises its proof rests on, what it asks of an objective, and its settings."""
+
+    run: Callable[..., SolverResult]
+    promises: tuple[str, ...]
+    asks: tuple[str, ...]
+    settings: tuple[str, ...]
+    n_groups: int | None = None
+
+
+_PIECES = ("shares", "fairness_weight", "radii", "parts", "split", "eligible", "coefficients")
+_SOLVERS = {
+    "pca": _Solver(_pca, ("total error alone",), ("shares", "fairness_weight"), ("tol",)),
+    # For two groups the walk needs half the eigen-solves of the Newton method.
+    "boundary": _Solver(
+        solve_boundary, ("concave pieces",), _PIECES, ("tol", "max_iter", "boundary"), n_groups=2
+    ),
+    "newton": _Solver(
+        solve_newton, ("concave pieces",), _PIECES, ("tol", "max_iter", "max_time", "rng")
+    ),
+    "subgradient": _Solver(
+        solve_subgradient,
+        ("concave pieces",),
+        _PIECES,
+        ("tol", "max_iter", "n_init", "retraction", "start_at_pca", "iterate", "rng"),
+    ),
+    "exact": _Solver(solve_least_loss, ("largest loss",), ("offsets",), ("tol", "max_iter")),
+    "multiplicative_weights": _Solver(
+        solve_multiplicative_weights,
+        ("largest loss",),
+        ("offsets",),
+        ("tol", "max_iter", "learning_rate", "iterate"),
+    ),
+    "exact_fairness": _Solver(
+        solve_exactly_fair,
+        ("total error within a gap",),
+        ("shares", "max_gap"),
+        ("tol", "boundary"),
+        n_groups=2,
+    ),
+    "cutting_planes": _Solver(
+        solve_cutting_planes, ("convex", "increasing"), ("gradient",), ("tol", "max_iter")
+    ),
+}
+"""All solvers; "auto" takes the first one that the objective's promises suffice for."""
+
+_HOW = (
+    "An objective of your own that is convex and increasing in the errors declares "
+    "promises = ('convex', 'increasing') and lowest, and has value(errors) and gradient(errors)."
+)
+
+
+def _choose(wanted: str, objective: Objective, n_groups: int) -> str:
+    """Give the solver's name; refuse by name what it cannot prove."""
+    kind = type(objective).__name__
+    if wanted != "auto" and wanted not in _SOLVERS:
+        raise ValueError(f"solver={wanted!r} is not known; use one of {['auto', *_SOLVERS]}.")
+    _check_has(objective, ("promises", "lowest", "value"), "every objective")
+    promises = set(objective.promises)
+    able = [name for name, solver in _SOLVERS.items() if promises.issuperset(solver.promises)]
+    name = wanted
+    if wanted == "auto":
+        fitting = (name for name in able if _SOLVERS[name].n_groups in (None, n_groups))
+        name = next(fitting, able[0] if able else "cutting_planes")
+    solver = _SOLVERS[name]
+    if name not in able:
+        raise TypeError(
+            f"solver={wanted!r} can prove nothing about {kind}: its proof needs the promises "
+            f"{list(solver.promises)}, but {kind} makes {sorted(promises) or 'none'}. "
+            + (f"Use solver='auto' or one of {able}." if able else _HOW)
+        )
+    if solver.n_groups not in (None, n_groups):
+        raise ValueError(
+            f"solver={name!r} needs exactly {solver.n_groups} groups but there are {n_groups}; "
+            + ("use solver='auto'." if wanted != "auto" else f"no other can solve {kind}.")
+        )
+    _check_has(objective, solver.asks, f"solver={name!r}")
+    return name
+
+
+def _check_has(objective: Objective, names: tuple[str, ...], who: str) -> None:
+    missing = [name for name in names if not hasattr(objective, name)]
+    if missing:
+        raise TypeError(
+            f"{type(objective).__name__} has no attribute {', '.join(missing)}, which {who} needs. "
+            + _HOW
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,8 +15,15 @@ _ROUNDING = 1e-13
 _TOLD = 1e-5
 """Gaps beyond this share are told of even where rounding explains them."""
 SMALLEST_LOSS = 1e-4
-"""Differences of errors may vanish: gaps of those below this share of the total variance are
+"""What may be negative may vanish: gaps of such values, below this share of the total variance, are
 measured against that share."""
+
+
+class Relaxed(NamedTuple):
+    """A mixture of projections: its matrix 0 <= P <= I of trace k, and its group errors."""
+
+    matrix: FloatArray
+    errors: FloatArray
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,13 @@ class SolverResult:
     is_hidden : bool
         Whether features vary so little beside others that rounding hides the objective, of which
         nothing is known then.
+    lowest : float
+        No value of the objective is below this.
+    threshold : float
+        Of exact fairness: the fairness weight from which on a penalty on the gap yields the same
+        errors, infinite where only the limit of heavy weights does. 0 for other objectives.
+    relaxed : Relaxed or None
+        A mixture of projections that is better than the subspace, where one was found.
     """
 
     components: FloatArray = field(repr=False)
@@ -58,19 +73,24 @@ class SolverResult:
     n_eigensolves: int = 0
     history: FloatArray = field(default_factory=lambda: np.empty((0, 2)), repr=False)
     is_hidden: bool = False
+    lowest: float = 0.0
+    threshold: float = 0.0
+    relaxed: Relaxed | None = field(default=None, repr=False)
 
     @property
     def optimality_gap(self) -> float:
         """Distance between value and bound, as a share of the objective; 1 where it is hidden."""
         if self.is_hidden:
             return 1.0
-        return relative_gap(self.objective, self.lower_bound, self.scale)
+        return relative_gap(self.objective, self.lower_bound, self.scale, lowest=self.lowest)
 
 
 def settled(
     result: SolverResult, problem: SubspaceProblem, fairness_weight: float = 0.0
 ) -> SolverResult:
     """Withdraw every claim about an objective that is no more than rounding.
+
+    Below the lowest value that the objective can have, a bound says nothing: it is raised to that.
 
     Parameters
     ----------
@@ -86,6 +106,8 @@ def settled(
     SolverResult
         The result, not proved where rounding hides its objective.
     """
+    if result.lower_bound < result.lowest <= result.objective:
+        result = replace(result, lower_bound=result.lowest)
     if not problem.has_hidden_features or result.objective > problem.resolution(fairness_weight):
         return result
     return replace(result, status="feasible", is_hidden=True)
@@ -138,12 +160,37 @@ def is_closed(
     bool
         Whether nothing is left to prove.
     """
-    gap, rounding = relative_gap(value, bound, problem.scale), problem.resolution(fairness_weight)
-    return gap <= tol or (value - bound <= rounding and gap <= _TOLD)
+    gap = relative_gap(value, bound, problem.scale)
+    return meets(value - bound, gap, tol, problem.resolution(fairness_weight))
+
+
+def meets(distance: float, gap: float, tol: float, rounding: float) -> bool:
+    """Say whether a distance is within the tolerance, or is rounding that hardly shows.
+
+    Parameters
+    ----------
+    distance, gap : float
+        Between value and bound, absolute and as a share of the value.
+    tol : float
+        The share that they may be apart.
+    rounding : float
+        How far rounding alone may set them apart.
+
+    Returns
+    -------
+    bool
+        Whether nothing is left to prove.
+    """
+    return gap <= tol or (distance <= rounding and gap <= _TOLD)
 
 
 def relative_gap(
-    objective: float, lower_bound: float, scale: float, smallest: float = _ROUNDING
+    objective: float,
+    lower_bound: float,
+    scale: float,
+    smallest: float | None = None,
+    *,
+    lowest: float = 0.0,
 ) -> float:
     """Measure the gap as a share of the objective.
 
@@ -155,15 +202,19 @@ def relative_gap(
         A proved bound.
     scale : float
         Total variance, for objectives that are zero up to rounding.
-    smallest : float
-        The share of it against which gaps of still smaller objectives are measured.
+    smallest : float, optional
+        The share of it against which gaps of still smaller objectives are measured: that of
+        rounding, or more where objectives may be negative and vanish by chance.
+    lowest : float
+        No objective is below this, so that with a scale it is a bound for everything.
 
     Returns
     -------
     float
         The relative gap, 0 or more.
     """
+    if smallest is None:
+        smallest = _ROUNDING if lowest >= 0 else SMALLEST_LOSS
     unit = max(abs(objective), smallest * scale)
-    # Errors are never negative, so with a scale 0 is a bound for everything.
-    known = max(lower_bound, 0.0) if scale > 0 and objective >= 0 else lower_bound
+    known = max(lower_bound, lowest) if scale > 0 and objective >= lowest else lower_bound
     return max(objective - known, 0.0) / unit if unit > 0 else 0.0

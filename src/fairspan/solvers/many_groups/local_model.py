@@ -1,14 +1,34 @@
-"""The local minimax model of a Newton step: linearised pieces, one Hessian, weights on pairs."""
+"""The local minimax model of a Newton step: linear pieces, one Hessian, weights on pieces."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from fairspan.ground.types import FloatArray
 from fairspan.objectives.robust import Pair, RobustFairObjective, largest_difference
 from fairspan.solvers.many_groups.simplex import simplex_quadratic
+
+Piece = TypeVar("Piece")
+
+
+class Model(Protocol[Piece]):
+    """Linear functions of a change of the errors, of which the largest counts."""
+
+    @property
+    def base(self) -> float:
+        """The size of values, against which they are rounded."""
+
+    def largest(self, dm: FloatArray) -> Piece:
+        """The piece that is largest after a change of the errors."""
+
+    def piece(self, piece: Piece) -> float:
+        """Value of a piece before the change."""
+
+    def slope(self, piece: Piece) -> FloatArray:
+        """Gradient of a piece."""
 
 
 @dataclass
@@ -31,7 +51,7 @@ class LinearModel:
         slopes = objective.split(1 + ratio, np.maximum(1 - ratio, 0.0))
         return cls(objective, float(base.sum()), up, down, *slopes)
 
-    def best_pair(self, dm: FloatArray) -> Pair:
+    def largest(self, dm: FloatArray) -> Pair:
         """The pair whose linearised piece is largest after a change of the errors."""
         if len(dm) == 1 or self.objective.fairness_weight == 0:
             return (0, 0)
@@ -67,54 +87,64 @@ class LinearModel:
 
 
 @dataclass(frozen=True)
-class Step:
-    """Solution of the minimax model: pairs, their weights, the slope and the model's value."""
+class Step(Generic[Piece]):
+    """Solution of the minimax model: pieces, their weights, the slope and the model's value."""
 
-    pairs: list[Pair]
+    pieces: list[Piece]
     weights: FloatArray
     slope: FloatArray
     value: float
 
 
 def minimax_step(
-    model: LinearModel, inverse: FloatArray, pairs: list[Pair], weights: FloatArray
-) -> Step:
-    """Minimise max over pairs of J + slope . dm + dm' inverse^-1 dm / 2, by its dual.
+    model: Model[Piece],
+    inverse: FloatArray,
+    pieces: list[Piece],
+    weights: FloatArray,
+    *,
+    accuracy: float = 0.0,
+) -> Step[Piece]:
+    """Minimise max over pieces of J + slope . dm + dm' inverse^-1 dm / 2, by its dual.
 
-    The dual maximises w . J - (S w)' inverse (S w) / 2 over weights w of pairs; an active-set
-    method takes in the pair that is largest at the current answer until none is left out.
+    The dual maximises w . J - (S w)' inverse (S w) / 2 over weights w of pieces; an active-set
+    method takes in the piece that is largest at the current answer until none is left out.
 
     Parameters
     ----------
-    model : LinearModel
+    model : Model
         The pieces.
     inverse : ndarray of shape (n_groups, n_groups)
         Inverse Hessian in the space of errors, positive semidefinite.
-    pairs : list of pairs
-        Pairs to begin with, each once.
-    weights : ndarray of shape (n_pairs,)
+    pieces : list
+        Pieces to begin with, each once.
+    weights : ndarray of shape (n_pieces,)
         Their weights to begin with, which sum to 1.
+    accuracy : float
+        The share of the decrease by which a piece that is left out may exceed the others.
 
     Returns
     -------
     Step
         Weights and the slope they give; the step is dm = -inverse @ slope.
     """
-    values = np.array([model.piece(pair) for pair in pairs])
-    slopes = np.array([model.slope(pair) for pair in pairs])
+    values = np.array([model.piece(piece) for piece in pieces])
+    slopes = np.array([model.slope(piece) for piece in pieces])
+    begun = len(pieces)
     for _ in range(50):
         weights = simplex_quadratic(values, slopes @ inverse @ slopes.T, weights)
         slope = weights @ slopes
         dm = -inverse @ slope
         level = float(weights @ values) + float(slope @ dm)
-        best = model.best_pair(dm)
+        best = model.largest(dm)
         excess = model.piece(best) + float(model.slope(best) @ dm) - level
-        if best in pairs or excess <= 1e-14 * max(abs(level), abs(model.base)):
+        least = max(1e-14 * max(abs(level), abs(model.base)), accuracy * (model.base - level))
+        # A piece that was taken in and is not used leaves the answer as it is.
+        idle = accuracy > 0 and len(pieces) > begun and weights[-1] == 0
+        if best in pieces or excess <= least or idle:
             break
-        pairs, weights = [*pairs, best], np.append(weights, 0.0)
+        pieces, weights = [*pieces, best], np.append(weights, 0.0)
         values = np.append(values, model.piece(best))
         slopes = np.vstack([slopes, model.slope(best)])
     used = np.flatnonzero(weights)
-    return Step(
-        [pairs[i] for i in used], weights[used], slope, level + 0.5 * float(slope @ inverse @ slope)
-    )
+    value = level + 0.5 * float(slope @ inverse @ slope)
+    return Step([pieces[i] for i in used], weights[used], slope, value)

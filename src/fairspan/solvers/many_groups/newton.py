@@ -22,7 +22,7 @@ from fairspan.objectives.mixture import Mixture
 from fairspan.objectives.robust import Pair, RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.many_groups.local_model import LinearModel, Step, minimax_step
-from fairspan.solvers.many_groups.tangent import expand
+from fairspan.solvers.many_groups.tangent import expand, in_errors
 
 _FLOOR = 1e-14
 """Errors are kept above this share of the largest trace, where slopes are finite."""
@@ -70,7 +70,7 @@ class _Local:
     def cautious(self) -> _Local:
         """The same with the largest curvature in every direction."""
         curvature = np.full_like(self.curvature, float(self.curvature.max()))
-        plain = _in_errors(self.gradients, curvature)
+        plain = in_errors(self.gradients, curvature)
         return replace(self, curvature=curvature, plain=plain, bend=np.zeros_like(self.bend))
 
     def _couple(self) -> FloatArray:
@@ -105,7 +105,7 @@ def descend(
     floor = error_floor(problem)
     V, errors = start, problem.errors(start)
     value = objective.value(errors)
-    pairs: list[Pair] = [LinearModel.at(objective, np.maximum(errors, floor)).best_pair(0 * errors)]
+    pairs: list[Pair] = [LinearModel.at(objective, np.maximum(errors, floor)).largest(0 * errors)]
     weights = np.ones(1)
     mixture = Mixture.of_pairs(objective, pairs, weights)
     history, cautious_steps = [value], 0
@@ -115,7 +115,7 @@ def descend(
         local = _localise(problem, V, mixture, m)
         inverse = local.inverse()
         step = minimax_step(model, inverse, pairs, weights)
-        pairs, weights = step.pairs, step.weights
+        pairs, weights = step.pieces, step.weights
         mixture = Mixture.of_pairs(objective, pairs, weights)
         decrease = value - step.value
         if decrease <= 1e-13 * abs(value):
@@ -162,7 +162,7 @@ def _localise(problem: SubspaceProblem, V: FloatArray, mixture: Mixture, m: Floa
     """Build the model; its two eigen-solves count as one."""
     problem.n_eigensolves += 1
     V, outside, gradients, curvature = expand(problem, V, mixture.slopes(m))
-    plain = _in_errors(gradients, curvature)
+    plain = in_errors(gradients, curvature)
     bend = mixture.curvatures(m)
     root = np.sqrt(-bend)
     if np.linalg.eigvalsh(np.eye(len(bend)) - root[:, None] * plain * root)[0] <= 0.05:
@@ -170,18 +170,12 @@ def _localise(problem: SubspaceProblem, V: FloatArray, mixture: Mixture, m: Floa
     return _Local(V, outside, gradients, curvature, plain, bend)
 
 
-def _in_errors(gradients: FloatArray, curvature: FloatArray) -> FloatArray:
-    """The inverse of a diagonal curvature, in the space of errors."""
-    flat = gradients.reshape(len(gradients), -1)
-    return np.asarray((flat / curvature.ravel()) @ flat.T)
-
-
 def _line_search(
     problem: SubspaceProblem,
     objective: RobustFairObjective,
     local: _Local,
     model: LinearModel,
-    step: Step,
+    step: Step[Pair],
     inverse: FloatArray,
     value: float,
 ) -> tuple[FloatArray, FloatArray, float] | None:
@@ -198,7 +192,7 @@ def _line_search(
             # Close to a ridge the full step may fail by its second-order terms alone: aim once
             # more, through the values that it attained.
             dm = -inverse @ step.slope
-            again = minimax_step(model.corrected(errors, dm), inverse, step.pairs, step.weights)
+            again = minimax_step(model.corrected(errors, dm), inverse, step.pieces, step.weights)
             V = local.moved(local.tangent(again.slope))
             errors = problem.errors(V)
             reached = objective.value(errors)

@@ -62,3 +62,22 @@ def expand(problem: SubspaceProblem, V: FloatArray, weights: FloatArray) -> Expa
     is_open = curvature > np.maximum(_FLAT * size, rounding)
     curvature = np.where(is_open, curvature, _FILL * size)
     return Expansion(V, outside, -2 * (outside.T @ (problem.moments @ V)), curvature)
+
+
+def in_errors(gradients: FloatArray, curvature: FloatArray) -> FloatArray:
+    """Give the inverse of a diagonal curvature in the space of errors.
+
+    Parameters
+    ----------
+    gradients : ndarray of shape (n_groups, d - k, k)
+        Of the errors, in a tangent step.
+    curvature : ndarray of shape (d - k, k)
+        Positive.
+
+    Returns
+    -------
+    ndarray of shape (n_groups, n_groups)
+        With slope s the step's change of the errors is -inverse @ s.
+    """
+    flat = gradients.reshape(len(gradients), -1)
+    return np.asarray((flat / curvature.ravel()) @ flat.T)

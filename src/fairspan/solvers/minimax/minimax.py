@@ -8,25 +8,63 @@ want the weighted loss large. For weights w one eigen-solve gives the best reply
 a concave function whose value bounds the game from below for every subspace, and whose slope is
 the vector of losses of the reply. With two groups the best weights are found on a line; where
 the eigengap closes there, replies on both sides differ, and the path between them holds a subspace
-with equal losses.
+with equal losses. With more groups it is one more convex, increasing objective.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from fairspan.ground.types import FloatArray
+from fairspan.objectives.largest_loss import LargestLoss
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.result import SMALLEST_LOSS, relative_gap
+from fairspan.solvers.cutting_planes.search import solve_cutting_planes
+from fairspan.solvers.result import SMALLEST_LOSS, SolverResult, relative_gap, safe_bound
 from fairspan.solvers.two_groups.lines import Geodesic, root_between
 
 _SLIDE_BELOW = 1e-5
 """From this relative gap of the weights on, subspaces between two replies are worth a look."""
 _SLOW = 0.25
 """A step that leaves more than this share of the gap has not used the curve's shape well."""
+
+
+def solve_least_loss(
+    problem: SubspaceProblem, objective: LargestLoss, *, tol: float = 1e-9, max_iter: int = 1000
+) -> SolverResult:
+    """Minimise the largest loss of any number of groups, with proof.
+
+    Parameters
+    ----------
+    problem : SubspaceProblem
+        Moments and number of components.
+    objective : LargestLoss
+        What losses are measured against.
+    tol : float
+        The relative gap to reach; of a loss that vanishes beside the total variance, relative to a
+        ten-thousandth of the latter.
+    max_iter : int
+        The largest number of eigen-solves.
+
+    Returns
+    -------
+    SolverResult
+        The best subspace and the best bound.
+    """
+    if problem.n_groups > 2:
+        found = solve_cutting_planes(
+            problem, objective, tol=tol, max_iter=max_iter, smallest=SMALLEST_LOSS
+        )
+        return replace(found, solver="exact")
+    solves_before = problem.n_eigensolves
+    game = LossGame(problem, objective)
+    if problem.n_groups == 2:
+        solve_two_groups(game, tol=tol, max_iter=max_iter)
+    solves = problem.n_eigensolves - solves_before
+    return replace(game.result(game.subspace, tol), solver="exact", n_eigensolves=solves)
 
 
 class Reply(NamedTuple):
@@ -41,17 +79,15 @@ class Reply(NamedTuple):
 class LossGame:
     """Subspaces against weights of groups, and the best that both have found so far.
 
-    The loss of a group is its error beyond that of its own best subspace.
-
     Parameters
     ----------
     problem : SubspaceProblem
         Moments and number of components.
+    objective : LargestLoss
+        What losses are measured against.
 
     Attributes
     ----------
-    offsets : ndarray of shape (n_groups,)
-        The error of each group in its own best subspace.
     replies : list of Reply
         The best reply to all weight on one group, for each group.
     subspace : ndarray of shape (d, k)
@@ -62,19 +98,15 @@ class LossGame:
         Its largest loss, and what is proved for every subspace.
     """
 
-    def __init__(self, problem: SubspaceProblem) -> None:
-        self.problem = problem
-        self.scale = problem.scale
-        # No subspace serves a group better than its own best one: no loss is below 0.
-        self.value, self.bound = math.inf, 0.0
+    def __init__(self, problem: SubspaceProblem, objective: LargestLoss) -> None:
+        self.problem, self.objective = problem, objective
+        self.offsets, self.scale = objective.offsets, problem.scale
+        self.value, self.bound = math.inf, objective.lowest
         self.subspace: FloatArray = np.empty((0, 0))
         self.losses: FloatArray = np.empty(0)
         self.history: list[tuple[float, float]] = []
-        units = np.eye(problem.n_groups)
-        own = [problem.best_subspace(unit) for unit in units]
-        self.offsets = np.array([found.errors[a] for a, found in enumerate(own)])
         self.replies = []
-        for unit, found in zip(units, own, strict=True):
+        for unit, found in zip(np.eye(problem.n_groups), problem.own_best, strict=True):
             losses = found.errors - self.offsets
             value = found.sigma - float(unit @ self.offsets)
             self.replies.append(self._keep(Reply(unit, found.subspace, losses, value)))
@@ -109,6 +141,22 @@ class LossGame:
             return float(errors[0] - errors[1]) - equal
 
         self.offer(path.subspace(root_between(difference, accuracy=1e-12)))
+
+    def result(self, subspace: FloatArray, tol: float) -> SolverResult:
+        """Give a subspace with all that is proved."""
+        errors = self.problem.errors(subspace)
+        value = self.objective.value(errors)
+        gap = relative_gap(value, self.bound, self.scale, SMALLEST_LOSS)
+        return SolverResult(
+            components=subspace.T,
+            group_errors=errors,
+            objective=value,
+            lower_bound=safe_bound(self.bound, value, self.scale),
+            status="optimal" if gap <= tol else "feasible",
+            scale=self.scale,
+            history=np.array(self.history),
+            lowest=self.objective.lowest,
+        )
 
     def _keep(self, reply: Reply) -> Reply:
         self.bound = max(self.bound, reply.value)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
-from fairspan.ground.types import FloatArray
-from fairspan.solvers.minimax.game import Relaxed
+from fairspan.objectives.largest_loss import LargestLoss
+from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.minimax.minimax import LossGame
+from fairspan.solvers.result import Relaxed, SolverResult
 
 Iterate = Literal["best", "average", "last"]
 
 
 def solve_multiplicative_weights(
-    game: LossGame, *, learning_rate: float, max_iter: int, iterate: Iterate = "best"
-) -> tuple[Relaxed, FloatArray]:
+    problem: SubspaceProblem,
+    objective: LargestLoss,
+    *,
+    learning_rate: float = 1.0,
+    max_iter: int = 1000,
+    tol: float = 1e-9,
+    iterate: Iterate = "best",
+) -> SolverResult:
     """Run the multiplicative-weights method of Samadi et al. on second moments.
 
     Each step answers the weights w with the best subspace, then multiplies w_a by
@@ -25,34 +33,41 @@ def solve_multiplicative_weights(
 
     Parameters
     ----------
-    game : LossGame
-        The game; its bound profits from every step.
+    problem : SubspaceProblem
+        Moments and number of components.
+    objective : LargestLoss
+        What losses are measured against.
     learning_rate : float
         How fast weights react, positive.
     max_iter : int
         Number of steps.
+    tol : float
+        The relative gap below which the result counts as optimal.
     iterate : {"best", "average", "last"}
         Which answer to give; "best" is the one of the other two with the smaller largest loss.
 
     Returns
     -------
-    relaxed : Relaxed
-        The answer, a matrix that is a projection only for the last iterate.
-    subspace : ndarray of shape (d, k)
-        The answer itself, or the leading eigenvectors of the average.
+    SolverResult
+        The last subspace, or the leading eigenvectors of the average, which is its relaxation.
     """
-    d, n_groups = game.problem.d, game.problem.n_groups
-    log_weights = np.zeros(n_groups)
-    average, losses = np.zeros((d, d)), np.zeros(n_groups)
+    solves_before = problem.n_eigensolves
+    game = LossGame(problem, objective)
+    log_weights = np.zeros(problem.n_groups)
+    average, losses = np.zeros((problem.d, problem.d)), np.zeros(problem.n_groups)
     for _ in range(max_iter):
         weights = np.exp(log_weights - log_weights.max())
         reply = game.reply(weights / weights.sum())
         log_weights += learning_rate * reply.losses
         average += reply.subspace @ reply.subspace.T
         losses += reply.losses
-    mean_losses = losses / max_iter
-    mean = Relaxed(average / max_iter, mean_losses, float(mean_losses.max()))
-    last = Relaxed(reply.subspace @ reply.subspace.T, reply.losses, float(reply.losses.max()))
-    if iterate == "last" or (iterate == "best" and last.value <= mean.value):
-        return last, reply.subspace
-    return mean, np.linalg.eigh(mean.matrix)[1][:, -game.problem.k :]
+    mean, subspace, relaxed = losses / max_iter, reply.subspace, None
+    if iterate == "average" or (iterate == "best" and mean.max() < reply.losses.max()):
+        relaxed = Relaxed(average / max_iter, mean + objective.offsets)
+        subspace = np.linalg.eigh(relaxed.matrix)[1][:, -problem.k :]
+    return replace(
+        game.result(subspace, tol),
+        solver="multiplicative_weights",
+        n_eigensolves=problem.n_eigensolves - solves_before,
+        relaxed=relaxed,
+    )

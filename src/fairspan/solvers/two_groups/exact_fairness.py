@@ -18,11 +18,11 @@ difference jumps, that is the only way to find it.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from fairspan.ground.types import FloatArray
+from fairspan.objectives.within_gap import TotalErrorWithinGap
 from fairspan.problem.reduced import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
 from fairspan.problem.spectrum import top_space
 from fairspan.problem.subspace import SubspaceProblem
@@ -55,38 +55,21 @@ _SOLVES = 100
 """The largest number of eigen-solves of the search."""
 
 
-class FairSolution(NamedTuple):
-    """A fair subspace with its proof, and the weight from which on a penalty yields the same.
-
-    Attributes
-    ----------
-    result : SolverResult
-        The subspace; its objective is the total error, its bound holds for every fair subspace.
-    threshold : float
-        The least |μ| that maximises the dual function: subspaces that minimise the total error
-        plus a weight times the gap are fair from this weight on. It is infinite where they become
-        fair in the limit only.
-    """
-
-    result: SolverResult
-    threshold: float
-
-
 def solve_exactly_fair(
     problem: SubspaceProblem,
+    objective: TotalErrorWithinGap,
     *,
-    max_gap: float = 0.0,
     tol: float = 1e-8,
     boundary: Boundary | None = None,
-) -> FairSolution:
-    """Minimise the total error of two groups among subspaces with a gap of at most max_gap.
+) -> SolverResult:
+    """Minimise the total error of two groups among subspaces within a gap.
 
     Parameters
     ----------
     problem : SubspaceProblem
         Moments of two groups and the number of components.
-    max_gap : float
-        The largest difference between the group errors that is allowed, in squared units.
+    objective : TotalErrorWithinGap
+        The gap that is allowed; groups count in the total error as in the problem.
     tol : float
         The relative gap between the total error and its bound to reach.
     boundary : Boundary, optional
@@ -94,19 +77,26 @@ def solve_exactly_fair(
 
     Returns
     -------
-    FairSolution
-        The subspace with its certificate, and the threshold of the fairness weight.
+    SolverResult
+        The subspace; its objective is the total error, its bound holds for every fair subspace. Its
+        threshold is the least |μ| that maximises the dual function: subspaces that minimise the
+        total error plus a weight times the gap are fair from this weight on.
 
     Raises
     ------
     ValueError
         If no subspace is fair; the message says which differences are attainable.
     """
+    if not np.array_equal(objective.shares, problem.shares):
+        raise ValueError(
+            f"The objective counts groups by the shares {objective.shares.tolist()}, the problem "
+            f"by {problem.shares.tolist()}; they must agree."
+        )
     solves_before = problem.n_eigensolves
-    search = _Search(boundary or Boundary(problem), max_gap)
+    search = _Search(boundary or Boundary(problem), objective.max_gap)
     threshold = search.run(_FURTHER * tol)
     proved = is_closed(problem, search.total, search.bound, tol)
-    result = SolverResult(
+    return SolverResult(
         components=search.subspace.T,
         group_errors=problem.errors(search.subspace),
         objective=search.total,
@@ -116,8 +106,8 @@ def solve_exactly_fair(
         solver="exact_fairness",
         n_eigensolves=problem.n_eigensolves - solves_before,
         history=np.array(search.history),
+        threshold=threshold,
     )
-    return FairSolution(result, threshold)
 
 
 class _Search:

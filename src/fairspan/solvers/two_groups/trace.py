@@ -15,9 +15,11 @@ from functools import cached_property
 import numpy as np
 
 from fairspan.ground.types import FloatArray
+from fairspan.objectives.within_gap import TotalErrorWithinGap
 from fairspan.problem.reduced import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.two_groups.exact_fairness import FairSolution, solve_exactly_fair
+from fairspan.solvers.result import SolverResult
+from fairspan.solvers.two_groups.exact_fairness import solve_exactly_fair
 from fairspan.solvers.two_groups.lines import Boundary, Line, Point, chord_angle, corner
 from fairspan.solvers.two_groups.penalty import (
     attainable_differences,
@@ -64,11 +66,12 @@ class TradeOff:
         self.boundary = Boundary(problem)
 
     @cached_property
-    def fairest(self) -> FairSolution:
+    def fairest(self) -> SolverResult:
         """The least total error among subspaces of the smallest attainable gap."""
         low, high = attainable_differences(self.boundary)
         smallest = max(low, -high, 0.0)
-        return solve_exactly_fair(self.problem, max_gap=smallest, boundary=self.boundary)
+        objective = TotalErrorWithinGap(self.problem.shares, smallest)
+        return solve_exactly_fair(self.problem, objective, boundary=self.boundary)
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -102,7 +105,7 @@ class TradeOff:
             The errors.
         """
         if weight >= self.fairest.threshold:
-            return self.fairest.result.group_errors
+            return self.fairest.group_errors
         return np.array(line_at(self.boundary, _penalty_angle(self.boundary, weight)).point)
 
 
@@ -132,14 +135,14 @@ def trace_region(boundary: Boundary, tolerance: float) -> Enclosure:
     return Enclosure(np.array(points), np.array(corners), _accuracy(lines))
 
 
-def trace_curve(boundary: Boundary, fairest: FairSolution, accuracy: float) -> list[Line]:
+def trace_curve(boundary: Boundary, fairest: SolverResult, accuracy: float) -> list[Line]:
     """Find the supporting lines of all best compromises between total error and gap.
 
     Parameters
     ----------
     boundary : Boundary
         Lines already known; new ones are added to it.
-    fairest : FairSolution
+    fairest : SolverResult
         The subspace of the smallest gap, where the curve ends.
     accuracy : float
         The distance between the points' and the corners' path to reach, as a share of the distance
@@ -240,11 +243,11 @@ def _touching(line: Line, point: Point, subspace: FloatArray) -> Line:
     return Line(line.angle, point, max(above + line.slack, 0.0), subspace)
 
 
-def _end_line(boundary: Boundary, fairest: FairSolution) -> Line:
+def _end_line(boundary: Boundary, fairest: SolverResult) -> Line:
     """The supporting line at the fairest subspace, which may lie inside a straight part."""
     line = line_at(boundary, _penalty_angle(boundary, fairest.threshold))
-    first, second = fairest.result.group_errors.tolist()
-    return _touching(line, (first, second), fairest.result.components.T)
+    first, second = fairest.group_errors.tolist()
+    return _touching(line, (first, second), fairest.components.T)
 
 
 def _split_angle(left: Line, right: Line, tolerance: float) -> float | None:

@@ -1,0 +1,1 @@
+"""Any convex, increasing objective of any number of groups, with proof."""
