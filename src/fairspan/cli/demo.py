@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
-from fairspan.cli import console, summary
-from fairspan.cli.paths import check_output
+from fairspan.cli import summary
+from fairspan.cli.arguments import check_output
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.ground.atomic import replacing
 from fairspan.plotting import plot_group_errors
@@ -120,8 +120,8 @@ def run(options: argparse.Namespace) -> int:
         check_output(path)
     results = [(example, *fit_both(example)) for example in examples()]
     for example, plain, fair in results:
-        headline = console.paint(console.sentences(summary.sentence(plain, fair)), "bold")
-        print(table(example, plain, fair), "", headline, summary.proof(fair), "\n", sep="\n")
+        told = summary.told(summary.findings(plain, fair))
+        print(table(example, plain, fair), "", told, "\n", sep="\n")
     try:
         with replacing(options.picture) as temporary:
             draw(results, temporary)

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fairspan.cli import OK, UsageError
+from fairspan.cli.arguments import check_output
 from fairspan.cli.columns import Columns
 from fairspan.cli.console import answer
 from fairspan.cli.data import add_json_argument, add_table_arguments, open_data, read_features
-from fairspan.cli.paths import check_output
 from fairspan.cli.tables import Source
 from fairspan.ground.atomic import replacing
 from fairspan.storage.model_file import read_model

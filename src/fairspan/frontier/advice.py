@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
+from fairspan import words
 from fairspan.estimators.steps import (
     check_size,
     in_fit_units,
@@ -92,63 +93,48 @@ class Advice:
     components_for_target: int
 
     def __str__(self) -> str:
-        lines = [f"Plain PCA with n_components={self.n_components}, errors by group:"]
+        lines = [words.headline(self.group_labels, self.pca_errors.tolist(), self.n_components)]
         rows = zip(
             self.group_labels,
-            self.group_counts,
+            self.group_counts.tolist(),
             self.pca_errors,
             self.pca_error_intervals,
             strict=True,
         )
-        for label, count, error, (low, high) in rows:
-            sure = "no interval" if label in self.too_small else f"{low:.4g} to {high:.4g}"
-            noun = "row" if count == 1 else "rows"
-            lines.append(f"  {label}: {error:.4g} ({sure}), {count} {noun}")
-        lines += [
-            f"Gap: {self.pca_gap:.4g}{self._verdict()}",
-            self._price("Smallest gap found", self.smallest_gap, self.total_at_smallest_gap),
-            self._target(),
-            f"Plain PCA itself keeps within {self.target_gap:.4g} from "
-            f"n_components={self.components_for_target} on.",
-            "This assesses reconstruction error on these rows, with the projection taken as given "
-            "in the intervals; it says nothing about fairness of decisions made downstream.",
-        ]
+        for label, count, error, interval in rows:
+            ends = " to ".join(map(words.number, interval))
+            sure = "no interval" if label in self.too_small else ends
+            name = words.group_name(label)
+            lines.append(f"  {name}: {words.number(error)} ({sure}), {words.plural(count, 'row')}")
+        if self.pca_gap > 0:
+            lines += [
+                words.doubt(
+                    self.pca_gap,
+                    self.pca_gap_interval.tolist(),
+                    self.level,
+                    self.distinguishable,
+                    self.too_small,
+                ),
+                f"The smallest gap found is {words.number(self.smallest_gap)}, "
+                f"{words.price(self.pca_total, self.total_at_smallest_gap)}.",
+                self._target(),
+            ]
+        lines.append(
+            "This describes reconstruction error on these rows, with the projection held fixed in "
+            "the intervals; it says nothing about the fairness of decisions made downstream."
+        )
         return "\n".join(lines)
 
-    def _verdict(self) -> str:
-        """The interval of the gap, and what it says."""
-        if self.pca_gap == 0:
-            return ". Groups fare alike."
-        low, high = self.pca_gap_interval
-        sure = (
-            "The data tells it from sampling noise: groups fare differently."
-            if self.distinguishable
-            else "The data does not tell it from sampling noise."
-        )
-        if not self.too_small:
-            return f" ({low:.4g} to {high:.4g} at level {self.level:g}). {sure}"
-        few = ", ".join(map(str, self.too_small))
-        if np.isnan(low):
-            return f". {sure} Too few rows to tell: {few}."
-        return (
-            f". Too few rows to tell it from sampling noise: {few}. Gap between the others: "
-            f"{low:.4g} to {high:.4g} at level {self.level:g}. {sure}"
-        )
-
-    def _price(self, what: str, gap: float, total: float) -> str:
-        more = 100 * (total / self.pca_total - 1) if self.pca_total > 0 else 0.0
-        return (
-            f"{what}: {gap:.4g}, for a total error of {total:.4g} instead of "
-            f"{self.pca_total:.4g} ({more:+.1f} %)."
-        )
-
     def _target(self) -> str:
+        target = words.number(self.target_gap)
+        needed = words.plural(self.components_for_target, "component")
+        alone = f"Plain PCA needs {needed} to stay within {target}."
         if self.weight_for_target is None or self.total_at_target is None:
-            return f"No fairness weight was found to bring the gap to {self.target_gap:.4g}."
-        what = f"Gap of at most {self.target_gap:.4g} with fairness_weight="
-        what += f"{self.weight_for_target:.4g}"
-        more = 100 * (self.total_at_target / self.pca_total - 1) if self.pca_total > 0 else 0.0
-        return f"{what} at radius 0: total error {self.total_at_target:.4g} ({more:+.1f} %)."
+            return f"No fairness weight was found that brings the gap to {target}. {alone}"
+        return (
+            f"A fairness weight of {words.number(self.weight_for_target)} at radius 0 brings the "
+            f"gap to at most {target} {words.price(self.pca_total, self.total_at_target)}. {alone}"
+        )
 
 
 def advise(

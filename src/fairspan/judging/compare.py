@@ -59,9 +59,10 @@ def compare(
     -------
     pandas.DataFrame or list of dict
         For each method and sample ("train", "test") the total error, the gap, the largest group
-        error, the proved relative gap to the optimum of the method's own objective and the seconds
-        of the fit; or, by group, what :func:`fairspan.metrics.by_group` tells. The last method is a
-        reference: the own PCA of each group, which is not a single projection.
+        error, the proved relative gap to the optimum of the method's own objective, the status of
+        its result and whether rounding hides its objective, and the seconds of the fit; or, by
+        group, what :func:`fairspan.metrics.by_group` tells. The last method is a reference: the own
+        PCA of each group, which is not a single projection.
     """
     check_choice("by", by, ("method", "group"))
     check_flag("standardize", standardize)
@@ -88,7 +89,7 @@ def compare(
     for name, method in _named(methods).items():
         model, seconds = _fit(name, method, X, training)
         k = max(k, len(model.components_))
-        evidence = {"optimality_gap": getattr(model, "optimality_gap_", np.nan), "seconds": seconds}
+        evidence = _evidence(getattr(model, "result_", None)) | {"seconds": seconds}
         for sample, moments in samples.items():
             judged = _judge(model, moments, training, centring, by, evidence)
             rows += [{"method": name, "sample": sample, **row} for row in judged]
@@ -146,7 +147,7 @@ def _judge(
     training: GroupMoments,
     centring: str,
     by: str,
-    evidence: dict[str, float],
+    evidence: dict[str, Any],
 ) -> list[dict[str, Any]]:
     options: Options = {"centring": centring, "mean": training.mean, "training": training}
     errors = metrics.group_errors(model, moments, **options).values
@@ -161,6 +162,17 @@ def _summary(errors: FloatArray, total: float) -> dict[str, float]:
         "total_error": total,
         "error_gap": float(np.ptp(errors)),
         "largest_error": float(errors.max()),
+    }
+
+
+def _evidence(result: Any) -> dict[str, Any]:
+    """What is proved of a method's result; nothing is known of those of other packages."""
+    if result is None:
+        return {"optimality_gap": np.nan, "status": None, "hidden": None}
+    return {
+        "optimality_gap": result.optimality_gap,
+        "status": result.status,
+        "hidden": result.is_hidden,
     }
 
 
@@ -181,4 +193,4 @@ def _own_pca(
         return rows
     errors = np.array([row["error"] for row in rows])
     total = float(moments.shares @ np.array(totals))
-    return [{**_summary(errors, total), "optimality_gap": np.nan, "seconds": np.nan}]
+    return [{**_summary(errors, total), **_evidence(None), "seconds": np.nan}]

@@ -155,9 +155,6 @@ function drawLoadings(page) {
   model("axis-loadings").major_label_overrides = new Map(names);
   setRange("x-loadings", ...around([0, ...row.pca, ...row.chosen], 0.07, 0.07));
   setRange("y-loadings", most - n - 0.7, most - 0.3);
-  const { fairness_weight: weight, radius } = data.setting;
-  at("loadings-text").textContent = ` at the report’s weight ${weight} and radius ${radius}.`
-    + (row.left_out ? ` The largest ${n} of ${n + row.left_out} features.` : "");
 }
 
 function drawRows() {
