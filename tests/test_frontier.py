@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 
-from fairspan import GroupMoments, RobustFairPCA
+from fairspan import GroupMoments, RobustFairPCA, SmallGroupWarning
 from fairspan.estimators.exact import ExactlyFairPCA
 from fairspan.frontier.frontier import fairness_frontier
 from tests import reference
@@ -233,7 +233,7 @@ def test_more_than_two_groups_give_points_for_each_weight(cancer):
 
 def test_points_that_are_not_proved_are_warned_of(cancer, monkeypatch):
     X, groups = cancer
-    monkeypatch.setattr("fairspan.frontier.frontier._PROVED", 1e-16)
+    monkeypatch.setattr("fairspan.solvers.door.SolverOptions.tol", 1e-16)
     monkeypatch.setattr("fairspan.problem.subspace.SubspaceProblem.resolution", lambda *_: 0.0)
     with pytest.warns(ConvergenceWarning, match="not proved optimal"):
         fairness_frontier(X, 3, sensitive_features=groups, standardize=True)
@@ -280,6 +280,7 @@ def test_the_table_has_a_row_for_each_point(frontier, monkeypatch):
         "objective",
         "lower_bound",
         "optimality_gap",
+        "status",
     ]
     assert len(table) == len(frontier.gap)
     assert (table["error_malignant"] - table["error_benign"]).to_numpy() == pytest.approx(
@@ -346,7 +347,7 @@ def test_groups_too_small_to_resample_are_refused(cancer, monkeypatch):
     X, _ = cancer
     groups = np.where(np.arange(len(X)) < 1, "tiny", "rest")
     monkeypatch.setattr("fairspan.moments.resampling._DRAWS", 1)
-    with pytest.raises(ValueError, match="more rows"):
+    with pytest.raises(ValueError, match="more rows"), pytest.warns(SmallGroupWarning):
         fairness_frontier(
             X, 1, sensitive_features=groups, n_bootstrap=50, fairness_weights=[0], random_state=1
         )
@@ -385,7 +386,8 @@ def test_points_are_the_fits_that_count_groups_in_the_same_way(n_groups, radius)
         assert frontier.group_errors[point] == pytest.approx(model.group_errors_, rel=1e-4)
         assert frontier.gap[point] == pytest.approx(model.error_gap_, abs=1e-3)
         total = model.total_weights_ @ frontier.group_errors[point]
-        assert frontier.total_error[point] == pytest.approx(total)
+        assert frontier.weighted_error[point] == pytest.approx(total)
+        assert frontier.total_error[point] == pytest.approx(model.total_error_, rel=1e-4)
 
 
 def test_the_whole_curve_counts_groups_as_it_is_told():
@@ -393,7 +395,7 @@ def test_the_whole_curve_counts_groups_as_it_is_told():
     groups = data.target_names[data.target]
     table = {"sensitive_features": groups, "standardize": True}
     frontier = fairness_frontier(data.data, 3, **table, group_weights="equal")
-    assert frontier.total_error == pytest.approx(frontier.group_errors.mean(axis=1))
+    assert frontier.weighted_error == pytest.approx(frontier.group_errors.mean(axis=1))
     usual = fairness_frontier(data.data, 3, **table)
     # Equal errors are the same whoever counts; the best total before that is not.
     assert frontier.total_error[-1] == pytest.approx(usual.total_error[-1], rel=1e-7)

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fairspan import GroupMoments, NoGroupsWarning
 from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.nullspace import NullSpaceFairPCA
-from fairspan.solvers import conic
+from fairspan.solvers.convex import conic
 from fairspan.solvers.convex.isometric_admm import project_fantope, solve_isometric_admm
 from tests.conftest import needs_paper_data, paper_table, standardised
 from tests.estimators.test_samadi import random_groups

@@ -21,9 +21,9 @@ from __future__ import annotations
 import numpy as np
 
 from fairspan.certificate.box import Box
-from fairspan.ground.types import FloatArray
+from fairspan.ground.types import UNIT, FloatArray
 from fairspan.objectives.mixture import Mixture
-from fairspan.problem.spectrum import UNIT, TopSpace, top_space
+from fairspan.problem.spectrum import TopSpace, top_space
 from fairspan.problem.subspace import SubspaceProblem
 
 _SHARES = (0.5, 0.25, 0.75, 0.1, 0.9)

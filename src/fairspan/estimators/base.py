@@ -13,24 +13,31 @@ from sklearn.utils.validation import validate_data
 from fairspan.estimators.export import ExportMixin
 from fairspan.estimators.lazy import check_lazy
 from fairspan.estimators.projecting import ProjectingMixin
-from fairspan.estimators.steps import (
-    canonical_basis,
+from fairspan.fitting import (
+    Counting,
+    Prepared,
     check_moments,
-    check_scales,
-    check_size,
-    in_fit_units,
-    take_features,
+    prepare,
     warn_of_small_groups,
-    without_claim,
+    warn_unless_optimal,
 )
 from fairspan.ground.parameters import check_components
 from fairspan.ground.rows import check_real, is_dask
-from fairspan.ground.types import FLOATS, FloatArray
+from fairspan.ground.types import FLOATS
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.groups import ONE_GROUP, Groups, groups_in_gap
+from fairspan.moments.groups import ONE_GROUP, Groups
 from fairspan.moments.sparse import SPARSE_FORMATS
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.result import SolverResult
+from fairspan.solvers.result import SolverResult, settled
+
+
+def take_features(estimator: Any, moments: GroupMoments) -> None:
+    """Note the number and names of the features that an estimator is fitted on."""
+    estimator.n_features_in_ = moments.n_features
+    if moments.feature_names is not None:
+        estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
 
 
 class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
@@ -196,42 +203,37 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         names = getattr(self, "feature_names_in_", None)
         return GroupMoments.from_groups(X, groups, sample_weight=sample_weight, feature_names=names)
 
+    def _counting(self) -> Counting:
+        """How groups count: by their shares, unless a subclass has a say."""
+        return Counting()
+
     def _fit(self, moments: GroupMoments) -> Self:
         k = check_components(self.n_components, moments.n_features)
-        check_size(moments)
-        scaled, scale = in_fit_units(moments, self.standardize)
-        hidden = check_scales(scaled)
-        scaled = scaled.with_room(k) if self._works_in_any_basis else scaled.dense()
-        small = scaled.in_basis()
-        problem = SubspaceProblem(small.second_moments, small.shares, k)
-        result = self._solve(problem, small)
-        if hidden:
-            result = without_claim(result, problem, getattr(self, "fairness_weight", 0.0))
-        self.moments_, self.mean_, self.scale_ = moments, moments.mean, scale
-        self._set_result(problem, result, moments.total_weight, scaled.basis)
-        in_gap = groups_in_gap(moments.labels, self.missing_groups)
-        self.error_gap_ = float(np.ptp(result.group_errors[in_gap])) if in_gap.any() else 0.0
+        room = k if self._works_in_any_basis else None
+        prepared, counting = prepare(moments, self.standardize, room=room), self._counting()
+        problem = prepared.problem(k, counting)
+        result = settled(self._solve(problem, prepared.inner), problem)
+        warn_unless_optimal(result, getattr(self, "tol", 0.0))
+        self.moments_, self.mean_, self.scale_ = moments, moments.mean, prepared.scale
+        self._set_result(prepared, result)
+        self.error_gap_ = float(counting.gap(result.group_errors, moments))
         self.group_labels_ = list(moments.labels)
         self.group_counts_ = moments.counts
         self.group_weights_ = moments.weights
         self.n_samples_ = int(moments.counts.sum())
         return self
 
-    def _set_result(
-        self,
-        problem: SubspaceProblem,
-        result: SolverResult,
-        total_weight: float,
-        basis: FloatArray | None,
-    ) -> None:
-        components, variances = canonical_basis(problem, result.components, basis)
+    def _set_result(self, prepared: Prepared, result: SolverResult) -> None:
+        components, variances = prepared.canonical(result.components)
+        shares, weight = prepared.moments.shares, prepared.moments.total_weight
+        total_variance = float(np.einsum("a,aii->", shares, prepared.inner.second_moments))
         self.result_ = replace(result, components=components)
         self.components_ = components
         self.n_components_ = len(components)
-        self.explained_variance_ = variances * (total_weight / (total_weight - 1))
-        self.explained_variance_ratio_ = variances / (problem.scale or 1.0)
+        self.explained_variance_ = variances * (weight / (weight - 1))
+        self.explained_variance_ratio_ = variances / (total_variance or 1.0)
         self.group_errors_ = result.group_errors
-        self.total_error_ = float(problem.shares @ result.group_errors)
+        self.total_error_ = float(shares @ result.group_errors)
         self.objective_ = result.objective
         self.lower_bound_ = result.lower_bound
         self.optimality_gap_ = result.optimality_gap

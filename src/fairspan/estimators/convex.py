@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fairspan.estimators._shared import covariances, warn_of_one_group, warn_unless_optimal
 from fairspan.estimators.base import BaseFairPCA
+from fairspan.fitting import warn_of_one_group
 from fairspan.ground.parameters import check_choice, check_integer, check_number
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
@@ -142,7 +142,6 @@ moments_, result_
         else:
             result = self._relaxed(problem, program)
         self.mean_difference_ = float(np.linalg.norm(result.components @ program.direction))
-        warn_unless_optimal(result, self.tol)
         return result
 
     def _set_result(self, *args: Any, **kwargs: Any) -> None:
@@ -234,7 +233,7 @@ class _Program:
     @classmethod
     def of(cls, problem: SubspaceProblem, moments: GroupMoments, delta: float) -> _Program:
         d = problem.d
-        first, last = covariances(moments)[[0, -1]]
+        first, last = moments.covariances[[0, -1]]
         direction = moments.offsets[-1] - moments.offsets[0]
         length = float(np.linalg.norm(direction))
         nu = float(np.sqrt(moments.total_weight * d))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fairspan.estimators._shared import warn_of_one_group, warn_unless_optimal
 from fairspan.estimators.base import BaseFairPCA
+from fairspan.fitting import warn_of_one_group
 from fairspan.ground.parameters import check_number
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.objectives.robust import RobustFairObjective
@@ -125,5 +125,4 @@ class ExactlyFairPCA(BaseFairPCA):
             first, second = moments.labels
             raise ValueError(f"{error} The groups are {first!r} and {second!r}.") from None
         self.fairness_weight_threshold_ = solution.threshold
-        warn_unless_optimal(solution.result, self.tol)
         return solution.result

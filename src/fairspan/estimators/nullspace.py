@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairspan.estimators._shared import covariances, warn_of_one_group
 from fairspan.estimators.base import BaseFairPCA
+from fairspan.fitting import warn_of_one_group
 from fairspan.ground.parameters import check_integer
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
@@ -90,7 +90,7 @@ moments_, result_
             f"because of group means and n_covariance_directions={self.n_covariance_directions}",
         )
         if self.n_covariance_directions:
-            spread = _spread(basis.T @ covariances(moments) @ basis, moments.shares)
+            spread = _spread(basis.T @ moments.covariances @ basis, moments.shares)
             _, vectors = np.linalg.eigh(spread)
             basis = basis @ vectors[:, :left]
         self.n_removed_ = problem.d - basis.shape[1]

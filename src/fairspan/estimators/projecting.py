@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -17,7 +18,7 @@ from fairspan.exceptions import NoGroupsWarning
 from fairspan.ground.rows import check_real, is_dask
 from fairspan.ground.types import FLOATS, FloatArray
 from fairspan.moments.projection import total_and_gap
-from fairspan.moments.sparse import SPARSE_FORMATS, is_sparse, project_sparse, squared_distances
+from fairspan.moments.sparse import SPARSE_FORMATS, project_sparse, squared_distances
 
 _BLOCK_BYTES = 2**20
 
@@ -54,7 +55,7 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             return lazy_method(self, "transform", X, len(self.components_))
         check_real(X)
         X = validate_data(self, X, dtype=FLOATS, accept_sparse=SPARSE_FORMATS, reset=False)
-        if is_sparse(X):
+        if issparse(X):
             return self._project_sparse(X).astype(X.dtype, copy=False)
         projected = np.empty((len(X), len(self.components_)), dtype=X.dtype)
         for rows in _blocks(X):
@@ -108,7 +109,7 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             return lazy_method(self, "reconstruction_errors", X)
         check_real(X)
         X = validate_data(self, X, dtype=FLOATS, accept_sparse=SPARSE_FORMATS, reset=False)
-        if is_sparse(X):
+        if issparse(X):
             kept = self._project_sparse(X)
             lost = squared_distances(X, self.mean_, self.scale_) - (kept**2).sum(axis=1)
             errors = np.maximum(lost, 0.0)

@@ -12,11 +12,10 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
-from fairspan.estimators._shared import warn_unless_optimal
 from fairspan.estimators.base import BaseFairPCA
-from fairspan.estimators.steps import check_group_weights, pooled_scale, robust_objective
 from fairspan.estimators.worst_case import WorstCaseMixin
 from fairspan.exceptions import NoGroupsWarning
+from fairspan.fitting import Counting
 from fairspan.ground.parameters import (
     check_choice,
     check_integer,
@@ -28,8 +27,9 @@ from fairspan.ground.parameters import (
 from fairspan.ground.rows import check_weights, is_dask
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.groups import MISSING_GROUPS, Groups, groups_in_gap
+from fairspan.moments.groups import Groups
 from fairspan.moments.resampling import resampled_moments
+from fairspan.moments.scales import pooled_scale
 from fairspan.objectives.ambiguity import bootstrap_radii, radii_of
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.door import RETRACTIONS, SOLVERS, SolverOptions, solve
@@ -207,8 +207,7 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         verbose: Any = self.verbose
         if not isinstance(verbose, Integral | np.bool_):
             raise TypeError(f"verbose={verbose!r} is not an integer; 0 is silent, 1 tells.")
-        check_choice("missing_groups", self.missing_groups, MISSING_GROUPS)
-        check_group_weights(self.group_weights)
+        self._counting().checked()
         if isinstance(self.radius, Mapping):
             for label, value in self.radius.items():
                 check_number(f"radius[{label!r}]", value)
@@ -249,8 +248,8 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         return moments
 
     def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:
-        in_gap = groups_in_gap(moments.labels, self.missing_groups)
-        if in_gap.sum() < 2 and self.fairness_weight > 0:
+        counting = self._counting()
+        if counting.in_gap(moments).sum() < 2 and self.fairness_weight > 0:
             warnings.warn(
                 "There are no two groups to compare, so "
                 f"fairness_weight={self.fairness_weight} has no effect. Pass "
@@ -258,17 +257,8 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
                 NoGroupsWarning,
                 stacklevel=4,
             )
-        objective = robust_objective(
-            moments,
-            self.fairness_weight,
-            self._radii(moments),
-            self.group_weights,
-            self.missing_groups,
-        )
-        # Gaps are measured against the variance as the objective counts it: by shares of the rows,
-        # a large group that hardly counts would hide how far the others are from their best.
-        counted = SubspaceProblem(problem.moments, objective.shares, problem.k)
-        result = solve(counted, objective, self._options())
+        objective = counting.objective_of(moments, self.fairness_weight, self._radii(moments))
+        result = solve(problem, objective, self._options())
         self._fitted_objective, self.group_radii_ = objective, objective.radii
         self.total_weights_ = objective.shares
         logger.log(
@@ -280,8 +270,10 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
             result.optimality_gap,
             result.n_eigensolves,
         )
-        warn_unless_optimal(result, self.tol)
         return result
+
+    def _counting(self) -> Counting:
+        return Counting(self.group_weights, self.missing_groups)
 
     def _options(self) -> SolverOptions:
         return SolverOptions(

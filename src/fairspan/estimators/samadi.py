@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fairspan.estimators._shared import covariances, warn_of_one_group, warn_unless_optimal
 from fairspan.estimators.base import BaseFairPCA
+from fairspan.fitting import warn_of_one_group
 from fairspan.ground.parameters import check_choice, check_integer, check_number
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
@@ -123,7 +123,7 @@ moments_, result_
     def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:
         if moments.n_groups == 1:
             warn_of_one_group()
-        game = LossGame(SubspaceProblem(covariances(moments), moments.shares, problem.k))
+        game = LossGame(SubspaceProblem(moments.covariances, moments.shares, problem.k))
         relaxed, subspace = self._play(game)
         losses = game.problem.errors(subspace) - game.offsets
         value = float(losses.max())
@@ -141,7 +141,6 @@ moments_, result_
         )
         self.group_losses_ = losses
         self.relaxation_, self.relaxed_losses_, self.relaxed_objective_ = relaxed
-        warn_unless_optimal(result, self.tol)
         return result
 
     def _play(self, game: LossGame) -> tuple[Relaxed, FloatArray]:

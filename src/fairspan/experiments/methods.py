@@ -14,16 +14,16 @@ from sklearn.exceptions import ConvergenceWarning
 from fairspan.estimators.base import BaseFairPCA
 from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.samadi import FairPCA
-from fairspan.estimators.steps import canonical_basis
 from fairspan.experiments.settings import Settings
+from fairspan.fitting import Counting, Prepared, prepare
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.objectives.robust import RobustFairObjective, radii_from
+from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.spectrum import top_space
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.descent import solve_subgradient
+from fairspan.solvers.door import solve
 from fairspan.solvers.result import SolverResult
-from fairspan.solvers.two_groups.boundary import solve_boundary
 from fairspan.solvers.two_groups.lines import Boundary
 
 TITLES = {
@@ -108,22 +108,23 @@ def method(name: str, settings: Settings) -> Method:
 
 
 def _pca(k: int, moments: GroupMoments, grid: Sequence[Parameters], seed: int) -> list[Fit]:
-    problem = _problem(moments, k)
+    prepared = prepare(moments)
+    problem = prepared.problem(k)
     found = top_space(problem.combination(problem.shares), k)
-    return [_projection(problem, found.vectors, 0.0)] * len(grid)
+    return [_projection(prepared, found.vectors, 0.0)] * len(grid)
 
 
 def _rfpca(
     settings: Settings, moments: GroupMoments, grid: Sequence[Parameters], seed: int
 ) -> list[Fit]:
-    problem = _problem(moments, settings.n_components)
-    solve = _exact_solver(problem) if settings.solver == "exact" else _descent(settings, seed)
+    prepared = prepare(moments)
+    problem = prepared.problem(settings.n_components)
+    find = _exact_solver(problem) if settings.solver == "exact" else _descent(settings, seed)
     fits = []
     for candidate in grid:
-        radii = radii_from(candidate["radius"], moments.weights)
-        objective = RobustFairObjective(problem.shares, candidate["fairness_weight"], radii)
-        result = solve(problem, objective)
-        fits.append(_projection(problem, result.components.T, result.optimality_gap))
+        objective = Counting().objective(moments, candidate["fairness_weight"], candidate["radius"])
+        result = find(problem, objective)
+        fits.append(_projection(prepared, result.components.T, result.optimality_gap))
     return fits
 
 
@@ -131,7 +132,7 @@ Solve = Callable[[SubspaceProblem, RobustFairObjective], SolverResult]
 
 
 def _exact_solver(problem: SubspaceProblem) -> Solve:
-    return partial(solve_boundary, boundary=Boundary(problem))
+    return partial(solve, boundary=Boundary(problem))
 
 
 def _descent(settings: Settings, seed: int) -> Solve:
@@ -180,7 +181,7 @@ def largest_gain(moments: GroupMoments, k: int) -> float:
     float
         The bound as a share of the total error at delta = 0.
     """
-    problem = _problem(moments, k)
+    problem = prepare(moments).problem(k)
     pooled = problem.combination(problem.shares)
     direction = moments.offsets[1] - moments.offsets[0]
     length = float(np.linalg.norm(direction))
@@ -230,11 +231,7 @@ def _gaps_are_recorded() -> Iterator[None]:
         yield
 
 
-def _problem(moments: GroupMoments, k: int) -> SubspaceProblem:
-    return SubspaceProblem(moments.second_moments, moments.shares, k)
-
-
-def _projection(problem: SubspaceProblem, V: FloatArray, gap: float) -> Fit:
+def _projection(prepared: Prepared, V: FloatArray, gap: float) -> Fit:
     """Keep a subspace in PCA's basis: what leaks after each column is scaled depends on it."""
-    components, _ = canonical_basis(problem, V.T, None)
+    components, _ = prepared.canonical(V.T)
     return Fit(V @ V.T, components, gap)

@@ -10,11 +10,11 @@ from fairspan.estimators.samadi import FairPCA
 from fairspan.experiments.protocol import GROUPS, Part, judge, standardised
 from fairspan.experiments.settings import Settings
 from fairspan.experiments.store import Row
+from fairspan.fitting import prepare
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.objectives.robust import RobustFairObjective
-from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.door import solve
 from fairspan.solvers.two_groups.lines import Boundary
 
 COVARIANCES = np.array([[[4.0, 0.0], [0.0, 0.2]], [[0.2, 0.4], [0.4, 3.0]]])
@@ -88,12 +88,12 @@ def arrows(source: str, seed: int) -> list[Row]:
     """
     drawn = sample(np.random.default_rng(seed), SIZES)
     moments = drawn.moments if source == "sample" else _population()
-    problem = SubspaceProblem(moments.second_moments, moments.shares, 1)
+    problem = prepare(moments).problem(1)
     boundary = Boundary(problem)
     found = [("pca", 0.0, problem.best_subspace(problem.shares).subspace)]
     for weight in WEIGHTS:
         objective = RobustFairObjective(problem.shares, weight, np.zeros(2))
-        result = solve_boundary(problem, objective, boundary=boundary)
+        result = solve(problem, objective, boundary=boundary)
         found.append(("rfpca", weight, result.components.T))
     found.append(("fairpca", 0.0, FairPCA(1).fit_moments(moments).components_.T))
     rows = []
@@ -130,14 +130,14 @@ def radius(simulation: int, settings: Settings) -> list[Row]:
     rng = np.random.default_rng(simulation)
     train, test = standardised(sample(rng, TRAIN), sample(rng, TEST), scale=False)
     moments, judges = train.moments, judge(test.X, train, test, settings.gap_centring)
-    problem = SubspaceProblem(moments.second_moments, moments.shares, 1)
+    problem = prepare(moments).problem(1)
     rows = []
     for base in BASES:
         for alpha in ALPHAS:
             radii = np.array([base, float(alpha)]) / np.sqrt(moments.weights)
             objective = RobustFairObjective(problem.shares, RADIUS_WEIGHT, radii)
             # In the plane eigen-solves cost less than a long list of shared ones.
-            V = solve_boundary(problem, objective).components.T
+            V = solve(problem, objective).components.T
             found = judges.scores(V @ V.T)
             rows.append({"base": base, "alpha": float(alpha), "score": found.are + found.abdiff})
     return rows

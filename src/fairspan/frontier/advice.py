@@ -11,12 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from fairspan import words
-from fairspan.estimators.steps import (
-    check_size,
-    in_fit_units,
-    least_rows,
-    warn_of_small_groups,
-)
+from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
+from fairspan.fitting import least_rows, prepare, warn_of_small_groups
 from fairspan.frontier.frontier import Frontier, fairness_frontier
 from fairspan.ground.parameters import check_components, check_number
 from fairspan.ground.rows import check_real
@@ -72,6 +68,13 @@ class Advice:
         Total error there.
     components_for_target : int
         From so many components on, plain PCA itself keeps within the target.
+    status : str
+        "optimal" if every point of the trade-off behind the prices is proved, else "feasible".
+    optimality_gap : float
+        The largest relative gap between value and proved bound among these points; 1 where rounding
+        hides the objective.
+    is_hidden : bool
+        Whether rounding hides the objective of some of these points.
     """
 
     group_labels: tuple[Label, ...]
@@ -91,39 +94,43 @@ class Advice:
     weight_for_target: float | None
     total_at_target: float | None
     components_for_target: int
+    status: str
+    optimality_gap: float
+    is_hidden: bool
 
     def __str__(self) -> str:
-        lines = [words.headline(self.group_labels, self.pca_errors.tolist(), self.n_components)]
-        rows = zip(
-            self.group_labels,
-            self.group_counts.tolist(),
-            self.pca_errors,
-            self.pca_error_intervals,
-            strict=True,
-        )
-        for label, count, error, interval in rows:
-            ends = " to ".join(map(words.number, interval))
-            sure = "no interval" if label in self.too_small else ends
-            name = words.group_name(label)
-            lines.append(f"  {name}: {words.number(error)} ({sure}), {words.plural(count, 'row')}")
-        if self.pca_gap > 0:
+        # Where the gap is rounding, so are differences between the errors.
+        errors = self.pca_errors if self.pca_gap > 0 else np.zeros_like(self.pca_errors)
+        lines = [
+            words.headline(self.group_labels, errors.tolist(), self.n_components, self.is_hidden),
+            *self._groups(),
+        ]
+        if self.pca_gap > 0 and not self.is_hidden:
+            interval = self.pca_gap_interval.tolist()
+            few = self.too_small
             lines += [
-                words.doubt(
-                    self.pca_gap,
-                    self.pca_gap_interval.tolist(),
-                    self.level,
-                    self.distinguishable,
-                    self.too_small,
-                ),
+                words.doubt(self.pca_gap, interval, self.level, self.distinguishable, few),
                 f"The smallest gap found is {words.number(self.smallest_gap)}, "
                 f"{words.price(self.pca_total, self.total_at_smallest_gap)}.",
                 self._target(),
             ]
+        if self.status != "optimal":
+            lines.append(words.proof(self.status, self.optimality_gap, self.is_hidden))
         lines.append(
             "This describes reconstruction error on these rows, with the projection held fixed in "
             "the intervals; it says nothing about the fairness of decisions made downstream."
         )
         return "\n".join(lines)
+
+    def _groups(self) -> list[str]:
+        columns = (self.group_counts.tolist(), self.pca_errors, self.pca_error_intervals)
+        lines = []
+        for label, count, error, interval in zip(self.group_labels, *columns, strict=True):
+            ends = " to ".join(map(words.number, interval))
+            sure = "no interval" if label in self.too_small else ends
+            name, rows = words.group_name(label), words.plural(count, "row")
+            lines.append(f"  {name}: {words.number(error)} ({sure}), {rows}")
+        return lines
 
     def _target(self) -> str:
         target = words.number(self.target_gap)
@@ -192,8 +199,8 @@ def advise(
         raise ValueError(f"There is one group ({groups.labels[0]!r}); a gap needs at least 2.")
     moments = GroupMoments.from_groups(X, groups).dense()
     k = check_components(n_components, moments.n_features)
-    check_size(moments)
-    scaled, scale = in_fit_units(moments, standardize)
+    prepared = prepare(moments, standardize)
+    scaled = prepared.inner
     warn_of_small_groups(moments, k)
     errors, components = _pca_errors(scaled)
     large = moments.counts >= least_rows(k)
@@ -203,7 +210,7 @@ def advise(
         groups,
         large,
         mean=moments.mean,
-        scale=scale,
+        scale=prepared.scale,
         level=level,
         n_bootstrap=n_bootstrap,
         random_state=random_state,
@@ -236,6 +243,9 @@ def advise(
         weight_for_target=weight,
         total_at_target=at_target,
         components_for_target=int(above[-1]) + 2 if len(above) else 1,
+        status="optimal" if set(frontier.status) == {"optimal"} else "feasible",
+        optimality_gap=float(frontier.optimality_gap.max()),
+        is_hidden=any(frontier.is_hidden),
     )
 
 
@@ -256,6 +266,9 @@ def _trade_off(moments: GroupMoments, k: int) -> Frontier:
     """For a first look, points that are optimal to a few digits are as good as proved ones."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        # Warned of already.
+        warnings.simplefilter("ignore", HiddenFeatureWarning)
+        warnings.simplefilter("ignore", SmallGroupWarning)
         return fairness_frontier(moments, k)
 
 

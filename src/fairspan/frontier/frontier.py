@@ -7,11 +7,9 @@ proved accuracy they are complete: no other subspace is better in one and no wor
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -19,18 +17,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
-from fairspan.estimators.steps import check_group_weights
+from fairspan.fitting import Counting, Radius, prepare, warn_of_small_groups
 from fairspan.frontier.points import Point, bootstrap_intervals, curve_points, solve_points
-from fairspan.frontier.request import (
-    Counting,
-    Radius,
-    check_numbers,
-    check_radii,
-    moments_to_compare,
-    problem_of,
-)
+from fairspan.frontier.request import check_numbers, check_radii, moments_to_compare
 from fairspan.ground.parameters import (
-    check_choice,
+    check_components,
     check_integer,
     check_number,
     check_replicates,
@@ -38,17 +29,14 @@ from fairspan.ground.parameters import (
 )
 from fairspan.ground.types import FLOATS, FloatArray, Label
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.groups import MISSING_GROUPS, encode_groups
+from fairspan.moments.groups import encode_groups
 from fairspan.moments.resampling import resampled_moments
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.door import Patience
-from fairspan.solvers.result import is_closed
+from fairspan.solvers.door import Patience, SolverOptions
 from fairspan.solvers.two_groups.trace import Enclosure, TradeOff
 
 _WEIGHTS = (0.0, *np.geomspace(0.01, 10.0, 25).tolist())
 """Fairness weights where none are given and the points are not those of the curve."""
-_PROVED = 1e-8
-"""Relative gap beyond which points are warned of."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,8 +56,10 @@ class Frontier:
     group_errors : ndarray of shape (n_points, n_groups)
         Mean squared reconstruction error of each group.
     total_error : ndarray of shape (n_points,)
-        Mean error of all rows or, with ``group_weights``, of the groups as they were told to count;
-        ``total_error_`` of a fit is always the mean of all rows.
+        Mean error of all rows.
+    weighted_error : ndarray of shape (n_points,)
+        Mean error of the groups as ``group_weights`` counts them, which the objective is about; the
+        total error by default.
     gap : ndarray of shape (n_points,)
         Largest minus smallest error of the groups that are compared.
     objective : ndarray of shape (n_points,)
@@ -77,7 +67,11 @@ class Frontier:
     lower_bound : ndarray of shape (n_points,)
         Proved: no subspace has a smaller objective.
     optimality_gap : ndarray of shape (n_points,)
-        Their relative distance.
+        Their relative distance; 1 where rounding hides the objective.
+    status : tuple of str
+        "optimal" for each point that is proved, as in :class:`fairspan.solvers.SolverResult`.
+    is_hidden : tuple of bool
+        Whether rounding hides the objective of a point, of which nothing is known then.
     total_error_interval : ndarray of shape (n_points, 2) or None
         95 % bootstrap intervals of the total error.
     gap_interval : ndarray of shape (n_points, 2) or None
@@ -96,10 +90,13 @@ class Frontier:
     radius: FloatArray
     group_errors: FloatArray
     total_error: FloatArray
+    weighted_error: FloatArray
     gap: FloatArray
     objective: FloatArray
     lower_bound: FloatArray
     optimality_gap: FloatArray
+    status: tuple[str, ...]
+    is_hidden: tuple[bool, ...]
     total_error_interval: FloatArray | None
     gap_interval: FloatArray | None
     group_error_interval: FloatArray | None
@@ -143,7 +140,8 @@ class Frontier:
         errors = zip(self.group_labels, self.group_errors.T, strict=True)
         columns = {"fairness_weight": self.fairness_weight, "radius": self.radius}
         columns |= {f"error_{label}": values for label, values in errors}
-        for name in ("total_error", "gap", "objective", "lower_bound", "optimality_gap"):
+        names = ("total_error", "gap", "objective", "lower_bound", "optimality_gap", "status")
+        for name in names:
             columns[name] = getattr(self, name)
         for name in ("total_error", "gap"):
             interval = getattr(self, f"{name}_interval")
@@ -245,19 +243,20 @@ def fairness_frontier(
     radii = check_radii(radius)
     if check_integer("n_bootstrap", n_bootstrap, 0):
         check_replicates(n_bootstrap)
-    check_group_weights(group_weights)
-    check_choice("missing_groups", missing_groups, MISSING_GROUPS)
     check_number("max_time", max_time, positive=True)
-    counting = Counting(group_weights, missing_groups)
-    moments = moments_to_compare(X_or_moments, sensitive_features, missing_groups, n_bootstrap)
-    make_problem = partial(
-        problem_of, n_components=n_components, standardize=standardize, counting=counting
-    )
-    problem = make_problem(moments)
+    counting = Counting(group_weights, missing_groups).checked()
+    moments = moments_to_compare(X_or_moments, sensitive_features, counting, n_bootstrap)
+    k = check_components(n_components, moments.n_features)
+
+    def problem_of(moments: GroupMoments, warn: bool = False) -> SubspaceProblem:
+        return prepare(moments, standardize, room=k, warn=warn).problem(k, counting)
+
+    problem = problem_of(moments, warn=True)
+    warn_of_small_groups(moments, k)
     trade_off = TradeOff(problem) if problem.n_groups == 2 else None
     points = _points(problem, moments, weights, radii, counting, trade_off, max_time)
-    _warn_of_gaps(points, problem)
-    weight, size, found, value, bound, proved = zip(*points, strict=True)
+    _warn_of_gaps(points)
+    weight, size, found, value, bound, proved, status, hidden = zip(*points, strict=True)
     errors = np.array(found)
     intervals: tuple[FloatArray | None, ...] = (None, None, None)
     if n_bootstrap:
@@ -266,18 +265,21 @@ def fairness_frontier(
         replicates = resampled_moments(X, groups, n_bootstrap, generator_from(random_state))
         grid = list(zip(weight, size, strict=True))
         patience = Patience(max_time, n_bootstrap * len(grid))
-        intervals = bootstrap_intervals(replicates, grid, counting, make_problem, patience)
+        intervals = bootstrap_intervals(replicates, grid, counting, problem_of, patience)
     return Frontier(
         group_labels=moments.labels,
         n_components=problem.k,
         fairness_weight=np.array(weight),
         radius=np.array([r if isinstance(r, Real) else np.nan for r in size], dtype=float),
         group_errors=errors,
-        total_error=errors @ problem.shares,
-        gap=np.ptp(errors[:, counting.in_gap(moments)], axis=1),
+        total_error=errors @ moments.shares,
+        weighted_error=errors @ problem.shares,
+        gap=counting.gap(errors, moments),
         objective=np.array(value),
         lower_bound=np.array(bound),
         optimality_gap=np.array(proved),
+        status=status,
+        is_hidden=hidden,
         total_error_interval=intervals[0],
         gap_interval=intervals[1],
         group_error_interval=intervals[2],
@@ -304,20 +306,13 @@ def _points(
     return solve_points(problem, moments, grid, counting, boundary, patience)
 
 
-def _warn_of_gaps(points: list[Point], problem: SubspaceProblem) -> None:
-    gaps = [point.optimality_gap for point in points if not _is_proved(point, problem)]
-    if gaps:
+def _warn_of_gaps(points: list[Point]) -> None:
+    gaps = [point.optimality_gap for point in points if point.status != "optimal"]
+    # Where rounding hides the objective, a warning has named the features.
+    if gaps and min(gaps) < 1:
         warnings.warn(
             f"{len(gaps)} of {len(points)} points are not proved optimal to a relative gap of "
-            f"{_PROVED}; the largest gap is {max(gaps):.2g}.",
+            f"{SolverOptions.tol}; the largest gap is {max(gaps):.2g}.",
             ConvergenceWarning,
             stacklevel=3,
         )
-
-
-def _is_proved(point: Point, problem: SubspaceProblem) -> bool:
-    if math.isinf(point.objective):
-        # The gap alone counts, and the total error is what is proved.
-        return point.optimality_gap <= _PROVED
-    weight = point.fairness_weight
-    return is_closed(problem, point.objective, point.lower_bound, _PROVED, weight)

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairspan.frontier.request import Counting, Grid, Radius
+from fairspan.fitting import Counting, Radius
+from fairspan.frontier.request import Grid
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.door import Patience, SolverOptions, solve
-from fairspan.solvers.result import relative_gap
-from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.result import SolverResult, is_closed, settled
 from fairspan.solvers.two_groups.lines import Boundary
 from fairspan.solvers.two_groups.penalty import penalty_bound, penalty_weight
 from fairspan.solvers.two_groups.trace import TradeOff
@@ -31,6 +31,14 @@ class Point(NamedTuple):
     objective: float
     lower_bound: float
     optimality_gap: float
+    status: str
+    is_hidden: bool
+
+    @classmethod
+    def of(cls, weight: float, radius: Radius, found: SolverResult) -> Point:
+        """Take over what a result claims."""
+        proof = (found.objective, found.lower_bound, found.optimality_gap)
+        return cls(weight, radius, found.group_errors, *proof, found.status, found.is_hidden)
 
 
 def solve_points(
@@ -66,12 +74,9 @@ def solve_points(
     points = []
     for weight, radius in grid:
         objective = counting.objective(moments, weight, radius)
-        if boundary is None or problem.k == problem.d or objective.is_linear:
-            found = solve(problem, objective, SolverOptions(max_time=patience.share()))
-        else:
-            found = solve_boundary(problem, objective, boundary=boundary)
-        proof = (found.objective, found.lower_bound, found.optimality_gap)
-        points.append(Point(weight, radius, found.group_errors, *proof))
+        options = SolverOptions(max_time=patience.share())
+        found = solve(problem, objective, options, boundary=boundary)
+        points.append(Point.of(weight, radius, found))
     return points
 
 
@@ -95,12 +100,21 @@ def curve_points(trade_off: TradeOff) -> list[Point]:
         weight = penalty_weight(line, problem.shares) if place else 0.0
         if math.isinf(weight):
             # The gap alone counts: its value is infinite, and the total error is what is proved.
-            proof = (math.inf, math.inf, trade_off.fairest.result.optimality_gap)
-        else:
-            value = float(problem.shares @ errors) + weight * float(np.ptp(errors))
-            bound = min(penalty_bound(line), value)
-            proof = (value, bound, relative_gap(value, bound, problem.scale))
-        points.append(Point(weight, 0.0, errors, *proof))
+            fairest = Point.of(weight, 0.0, settled(trade_off.fairest.result, problem))
+            points.append(fairest._replace(objective=math.inf, lower_bound=math.inf))
+            continue
+        value = float(problem.shares @ errors) + weight * float(np.ptp(errors))
+        bound = min(penalty_bound(line), value)
+        proved = is_closed(problem, value, bound, SolverOptions.tol, weight)
+        found = SolverResult(
+            components=line.subspace.T,
+            group_errors=errors,
+            objective=value,
+            lower_bound=bound,
+            status="optimal" if proved else "feasible",
+            scale=problem.scale,
+        )
+        points.append(Point.of(weight, 0.0, settled(found, problem, weight)))
     return points
 
 
@@ -135,8 +149,8 @@ def bootstrap_intervals(
     for moments in replicates:
         problem = make_problem(moments)
         errors = np.array(_optimal_errors(problem, moments, grid, counting, patience))
-        totals.append(errors @ problem.shares)
-        gaps.append(np.ptp(errors[:, counting.in_gap(moments)], axis=1))
+        totals.append(errors @ moments.shares)
+        gaps.append(counting.gap(errors, moments))
         groups.append(errors)
     total, gap, group = (
         np.moveaxis(np.quantile(found, _INTERVAL, axis=0), 0, -1)

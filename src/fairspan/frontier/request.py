@@ -4,51 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
-from fairspan.estimators.steps import (
-    check_scales,
-    check_size,
-    in_fit_units,
-    robust_objective,
-    total_weights,
-)
-from fairspan.ground.parameters import check_components, check_number, is_listing
-from fairspan.ground.types import BoolArray, FloatArray
+from fairspan.fitting import Counting, Radius
+from fairspan.ground.parameters import check_number, is_listing
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.groups import groups_in_gap
-from fairspan.objectives.ambiguity import radii_of
-from fairspan.objectives.robust import RobustFairObjective
-from fairspan.problem.subspace import SubspaceProblem
 
-Radius = float | Mapping[Any, float]
 Grid = Sequence[tuple[float, Radius]]
 """Fairness weights and radii."""
 
 
-class Counting(NamedTuple):
-    """How groups count in the total error, and which of them are compared."""
-
-    group_weights: str | Mapping[Any, float]
-    missing_groups: str
-
-    def objective(
-        self, moments: GroupMoments, weight: float, radius: Radius
-    ) -> RobustFairObjective:
-        """Give the objective of a fairness weight and a radius."""
-        return robust_objective(moments, weight, radii_of(radius, moments), *self)
-
-    def in_gap(self, moments: GroupMoments) -> BoolArray:
-        """Say which groups are compared."""
-        return groups_in_gap(moments.labels, self.missing_groups)
-
-    def weights(self, moments: GroupMoments) -> FloatArray:
-        """Give how much each group counts in the total error."""
-        return total_weights(self.group_weights, moments, self.in_gap(moments))
-
-
 def moments_to_compare(
-    X_or_moments: Any, sensitive_features: Any, missing_groups: str, n_bootstrap: int
+    X_or_moments: Any, sensitive_features: Any, counting: Counting, n_bootstrap: int
 ) -> GroupMoments:
     """Take moments as they are, or make them of rows; there must be groups to compare.
 
@@ -58,7 +25,7 @@ def moments_to_compare(
         The data.
     sensitive_features : array-like, frame, dict or None
         The group of each row.
-    missing_groups : {"raise", "own_group", "total_only"}
+    counting : Counting
         What to do about rows without a group.
     n_bootstrap : int
         Replicates that are asked for, which need rows.
@@ -82,44 +49,15 @@ def moments_to_compare(
         moments = X_or_moments
     else:
         moments = GroupMoments.from_arrays(
-            X_or_moments, sensitive_features, missing_groups=missing_groups
+            X_or_moments, sensitive_features, missing_groups=counting.missing_groups
         )
-    compared = int(groups_in_gap(moments.labels, missing_groups).sum())
+    compared = int(counting.in_gap(moments).sum())
     if compared < 2:
         raise ValueError(
             f"A trade-off needs at least 2 groups to compare, and there are {compared}. Pass "
             "sensitive_features=...."
         )
     return moments
-
-
-def problem_of(
-    moments: GroupMoments, n_components: int, standardize: bool, counting: Counting
-) -> SubspaceProblem:
-    """Give the problem of moments, in the units that are asked for.
-
-    Parameters
-    ----------
-    moments : GroupMoments
-        Moments in the units of the data.
-    n_components : int
-        Number of components.
-    standardize : bool
-        Whether to divide features by their standard deviation.
-    counting : Counting
-        How groups count.
-
-    Returns
-    -------
-    SubspaceProblem
-        The problem.
-    """
-    k = check_components(n_components, moments.n_features)
-    check_size(moments)
-    moments, _ = in_fit_units(moments, standardize)
-    check_scales(moments)
-    small = moments.with_room(k).in_basis()
-    return SubspaceProblem(small.second_moments, counting.weights(moments), k)
 
 
 def check_radii(radius: Any) -> list[Radius]:

@@ -12,5 +12,7 @@ IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 FLOATS = [np.float64, np.float32]
 """Rows may be of these types; others are converted to the first."""
+UNIT = float(np.finfo(np.float64).eps) / 2
+"""Rounding of one operation, relative."""
 Label = Any
 """A group's name as the user wrote it: a string, a number, a date, or a tuple of those."""

@@ -8,22 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from fairspan.estimators.steps import (
-    check_group_weights,
-    check_moments,
-    check_scales,
-    robust_objective,
-    without_claim,
-)
-from fairspan.ground.parameters import check_choice, check_number
+from fairspan.fitting import Counting, check_moments, prepare
+from fairspan.ground.parameters import check_number
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.groups import MISSING_GROUPS
 from fairspan.moments.projection import check_orthonormal
-from fairspan.objectives.ambiguity import radii_of
-from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.door import SolverOptions, solve
-from fairspan.solvers.result import SolverResult, is_closed, safe_bound
+from fairspan.solvers.result import SolverResult, is_closed, safe_bound, settled
 
 
 def certify(
@@ -78,15 +69,12 @@ def certify(
     """
     check_moments(moments)
     rows = _orthonormal(components, moments.n_features)
-    hidden = check_scales(moments, stacklevel=3)
+    counting = Counting(group_weights, missing_groups).checked()
     weight = check_number("fairness_weight", fairness_weight)
     tol = check_number("tol", tol, positive=True)
     max_time = check_number("max_time", max_time, positive=True)
-    check_group_weights(group_weights)
-    check_choice("missing_groups", missing_groups, MISSING_GROUPS)
-    radii = radii_of(radius, moments)
-    objective = robust_objective(moments, weight, radii, group_weights, missing_groups)
-    problem = SubspaceProblem(moments.second_moments, objective.shares, len(rows))
+    objective = counting.objective(moments, weight, radius)
+    problem = prepare(moments).problem(len(rows), counting)
     # Rounding left in the rows would show in their errors.
     errors = problem.errors(np.linalg.qr(rows.T)[0])
     value = objective.value(errors)
@@ -100,8 +88,8 @@ def certify(
         history=np.empty((0, 2)),
     )
     proved = is_closed(problem, value, judged.lower_bound, tol, objective.fairness_weight)
-    judged = replace(judged, status="optimal" if proved else "feasible")
-    return without_claim(judged, problem, weight) if hidden else judged
+    judged = replace(judged, status="optimal" if proved else "feasible", is_hidden=False)
+    return settled(judged, problem, objective.fairness_weight)
 
 
 def _orthonormal(components: Any, n_features: int) -> FloatArray:

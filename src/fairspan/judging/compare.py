@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-from fairspan.estimators.steps import pooled_scale
 from fairspan.ground.frames import as_frame
 from fairspan.ground.parameters import check_choice, check_flag, is_listing
 from fairspan.ground.rows import check_real
@@ -19,6 +18,7 @@ from fairspan.judging import metrics
 from fairspan.judging.case import Options
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.projection import Projection
+from fairspan.moments.scales import pooled_scale
 from fairspan.problem.spectrum import top_space
 
 OWN_PCA = "each group's own PCA"

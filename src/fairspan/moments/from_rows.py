@@ -1,23 +1,51 @@
-"""Rows to moments: each group around its own mean, in the space of the rows where they are few."""
+"""Rows to moments in one pass, at the speed of one X'X.
+
+Rows are gathered group by group in blocks that fit the cache, moved near the origin by one
+shared shift, and handed to BLAS. float32 rows are summed in float64, so that results do not depend
+on how the rows are cut into blocks. Rows that are far fewer than features are summed in the space
+that they span.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from scipy.linalg.blas import dsyrk
+from scipy.sparse import issparse
 
 from fairspan.ground.rows import check_finite, check_weights
-from fairspan.ground.types import FloatArray
-from fairspan.moments.accumulate import scatter_by_group
+from fairspan.ground.types import FloatArray, IntArray
 from fairspan.moments.groups import Groups
-from fairspan.moments.sparse import is_sparse, scatter_sparse
 
+_PILOT_ROWS = 2048
+_BLOCK_BYTES = 2**21
+_BLOCK_ROWS = 256
+_CHUNK_BYTES = 2**23
+NEAR = 8
 _WIDE = 256
+"""With this many features a row is long enough to be fetched by itself, and a matrix of features
+too large to be written anew for every block."""
 _FEW_ROWS = 2
-"""From so many features on, and with so many features a row, rows are fewer than needed."""
+"""Wide data with this many features a row is held in the space that the rows span."""
 _VANISHES = 1e-150
 """Squares of smaller numbers are 0, or nearly."""
+
+Block = tuple[int, int, IntArray, FloatArray]
+"""A group, where counting starts, the numbers of some of its rows, and those rows, shifted."""
+
+
+class RawMoments(NamedTuple):
+    """Sums around a shift, by group."""
+
+    shift: FloatArray
+    counts: npt.NDArray[np.int64]
+    weights: FloatArray
+    squared_weights: FloatArray
+    sums: FloatArray
+    scatters: FloatArray
 
 
 def fields_of_rows(
@@ -52,7 +80,10 @@ def _centred(
     X: Any, groups: Groups, sample_weight: Any, feature_names: Sequence[str] | None
 ) -> dict[str, Any]:
     weight = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
-    sum_rows = scatter_sparse if is_sparse(X) else scatter_by_group
+    if issparse(X):
+        from fairspan.moments.sparse import scatter_sparse as sum_rows
+    else:
+        sum_rows = scatter_by_group
     raw = sum_rows(X, groups.codes, len(groups.labels), weight)
     # Missing and infinite values show in the sums, which spares a pass over X to look for
     # them; only then is X searched, to name the columns.
@@ -88,7 +119,7 @@ def _centred(
 
 def _check_underflow(X: Any, shift: FloatArray) -> None:
     """Refuse values whose squares vanish, which look as if nothing varied."""
-    largest = np.abs(X.data if is_sparse(X) else X - shift).max(initial=0.0)
+    largest = np.abs(X.data if issparse(X) else X - shift).max(initial=0.0)
     if 0 < largest < _VANISHES:
         raise ValueError(
             f"X varies by {largest:.2g} at most, too little to square in double precision; rescale "
@@ -101,7 +132,7 @@ def _in_row_space(
 ) -> dict[str, Any]:
     """Find the moments where rows are far fewer than features, in the space the rows span."""
     # Sparse rows are filled up here: the basis is as large.
-    X = X.toarray() if is_sparse(X) else X
+    X = X.toarray() if issparse(X) else X
     check_finite(X, feature_names)
     X = np.asarray(X, dtype=np.float64)
     shift = X.mean(axis=0)
@@ -109,3 +140,145 @@ def _in_row_space(
     small = _centred(triangle.T, groups, sample_weight, None)
     means = small["shift"] + small["offsets"]
     return small | {"shift": shift, "offsets": means @ columns.T, "basis": columns.T}
+
+
+def scatter_by_group(
+    X: npt.NDArray[Any],
+    codes: npt.NDArray[np.integer[Any]],
+    n_groups: int,
+    sample_weight: FloatArray | None,
+) -> RawMoments:
+    """Sum x - shift and its outer product over the rows of each group.
+
+    Extra memory: row numbers (8 bytes a row), two blocks, one matrix a group.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        A float array.
+    codes : ndarray of shape (n_rows,)
+        The group of each row.
+    n_groups : int
+        Number of groups.
+    sample_weight : ndarray of shape (n_rows,) or None
+        Weights of the rows.
+
+    Returns
+    -------
+    RawMoments
+        Sums around a shift taken from a sample of the rows.
+    """
+    n_features = X.shape[1]
+    shift = _pilot_shift(X)
+    counts = np.zeros(n_groups, dtype=np.int64)
+    sums = np.zeros((n_groups, n_features))
+    scatters = np.zeros((n_groups, n_features, n_features))
+    with np.errstate(invalid="ignore", over="ignore"):
+        for a, start, rows, block in _blocks(X, codes, n_groups, shift):
+            counts[a] += len(block)
+            if sample_weight is None:
+                sums[a] += np.ones(len(block)) @ block
+            else:
+                weight = sample_weight[start + rows]
+                sums[a] += weight @ block
+                block *= np.sqrt(weight)[:, None]
+            if n_features < _WIDE:
+                scatters[a] += block.T @ block
+            else:
+                # The transpose of a C-ordered matrix is what Fortran takes without a copy. Only
+                # one triangle is filled, the upper one in C order.
+                dsyrk(1.0, block.T, beta=1.0, c=scatters[a].T, lower=1, overwrite_c=1)
+        if n_features >= _WIDE:
+            for scatter in scatters:
+                mirror(scatter)
+    if sample_weight is None:
+        weights, squares = counts.astype(np.float64), counts.astype(np.float64)
+    else:
+        weights = np.bincount(codes, sample_weight, n_groups).astype(np.float64)
+        squares = np.bincount(codes, sample_weight**2, n_groups).astype(np.float64)
+    return RawMoments(shift, counts, weights, squares, sums, scatters)
+
+
+def _pilot_shift(X: npt.NDArray[Any]) -> FloatArray:
+    """A point near the rows: the mean of some of them, or 0 where that is near enough.
+
+    Moments around a point r standard deviations off lose about r^2 units in the last place.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        pilot = X[:: max(len(X) // _PILOT_ROWS, 1)]
+        mean = np.asarray(pilot.mean(axis=0, dtype=np.float64))
+        near = np.abs(mean) <= NEAR * pilot.std(axis=0, dtype=np.float64)
+    return np.zeros_like(mean) if near.all() else mean
+
+
+def _blocks(
+    X: npt.NDArray[Any], codes: npt.NDArray[np.integer[Any]], n_groups: int, shift: FloatArray
+) -> Iterator[Block]:
+    """Cut the rows into shifted blocks of one group each.
+
+    Gathering long rows by number costs nothing. Short ones, columns in Fortran order and files
+    mapped into memory are read in storage order instead, and sorted in the cache.
+    """
+    n_rows, n_features = X.shape
+    in_memory = X.flags.c_contiguous and not isinstance(X, np.memmap)
+    if in_memory and n_features >= _WIDE:
+        yield from _gathered_blocks(X, codes, n_groups, shift)
+        return
+    n_bytes = _BLOCK_BYTES if in_memory else _CHUNK_BYTES
+    size = min(max(n_bytes // (8 * n_features), _BLOCK_ROWS), n_rows)
+    move = _mover(shift, size, X.dtype)
+    for start in range(0, n_rows, size):
+        part = codes[start : start + size]
+        members = _members(part, n_groups)
+        in_order = move(X[start : start + len(part)], np.concatenate(members))
+        first = 0
+        for a, rows in enumerate(members):
+            if len(rows):
+                yield a, start, rows, in_order[first : first + len(rows)]
+            first += len(rows)
+
+
+def _members(codes: npt.NDArray[np.integer[Any]], n_groups: int) -> list[IntArray]:
+    """Row numbers of each group; for few groups, comparing is faster than sorting."""
+    if n_groups <= 4:
+        return [np.flatnonzero(codes == a) for a in range(n_groups)]
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(codes, minlength=n_groups))[:-1])
+
+
+def _gathered_blocks(
+    X: npt.NDArray[Any], codes: npt.NDArray[np.integer[Any]], n_groups: int, shift: FloatArray
+) -> Iterator[Block]:
+    n_features = X.shape[1]
+    size = min(max(_BLOCK_BYTES // (8 * n_features), _BLOCK_ROWS), len(X))
+    move = _mover(shift, size, X.dtype)
+    for a, members in enumerate(_members(codes, n_groups)):
+        for first in range(0, len(members), size):
+            rows = members[first : first + size]
+            yield a, 0, rows, move(X, rows)
+
+
+def _mover(
+    shift: FloatArray, size: int, dtype: np.dtype[Any]
+) -> Callable[[npt.NDArray[Any], IntArray], FloatArray]:
+    """Give a function that gathers rows and shifts them, in buffers that are used again."""
+    buffer = np.empty((size, len(shift)))
+    if dtype == np.float64 and not shift.any():
+        return lambda X, rows: np.take(X, rows, axis=0, out=buffer[: len(rows)], mode="clip")
+    raw = np.empty((size, len(shift)), dtype)
+
+    def move(X: npt.NDArray[Any], rows: IntArray) -> FloatArray:
+        taken = np.take(X, rows, axis=0, out=raw[: len(rows)], mode="clip")
+        return np.subtract(taken, shift, out=buffer[: len(rows)])
+
+    return move
+
+
+def mirror(scatter: FloatArray) -> None:
+    """Copy the upper triangle over the lower one, in tiles."""
+    size = 512
+    for i in range(0, len(scatter), size):
+        for j in range(0, i, size):
+            scatter[i : i + size, j : j + size] = scatter[j : j + size, i : i + size].T
+        tile = scatter[i : i + size, i : i + size]
+        tile[:] = np.triu(tile) + np.triu(tile, 1).T

@@ -210,6 +210,11 @@ class GroupMoments:
         return np.asarray(moments)
 
     @property
+    def covariances(self) -> FloatArray:
+        """Each group's covariance around its own mean (ddof 0), (n_groups, d, d)."""
+        return np.asarray(self.scatters / self.weights[:, None, None])
+
+    @property
     def variances(self) -> FloatArray:
         """Variance of each feature over all rows (ddof 0)."""
         if self.basis is None:

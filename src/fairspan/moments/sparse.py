@@ -11,18 +11,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import diags_array, issparse
+from scipy.sparse import diags_array
 
 from fairspan.ground.rows import check_memory
 from fairspan.ground.types import BoolArray, FloatArray
-from fairspan.moments.accumulate import NEAR, RawMoments, mirror
+from fairspan.moments.from_rows import NEAR, RawMoments, mirror
 
 SPARSE_FORMATS = ("csr", "csc")
-
-
-def is_sparse(X: Any) -> bool:
-    """Whether an array is one of scipy's sparse arrays or matrices."""
-    return bool(issparse(X))
 
 
 def scatter_sparse(

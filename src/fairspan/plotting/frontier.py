@@ -50,7 +50,8 @@ def plot_frontier(frontier: Frontier, ax: Any = None) -> Any:
         )
     axes = axes_or_new(ax, (8.5, 5.5))
     trade_off = frontier.trade_off
-    if frontier.total_error_interval is not None:
+    by_rows = np.allclose(frontier.weighted_error, frontier.total_error, rtol=1e-12)
+    if frontier.total_error_interval is not None and by_rows:
         _draw_intervals(axes, frontier)
     if trade_off is None:
         _draw_points(axes, frontier, "o-")
@@ -62,11 +63,11 @@ def plot_frontier(frontier: Frontier, ax: Any = None) -> Any:
     plural = "s" if frontier.n_components > 1 else ""
     axes.set_title(f"The price of equal errors, {frontier.n_components} component{plural}")
     axes.set_xlabel(f"gap: {_difference(frontier)}")
-    axes.set_ylabel("total error (mean over all rows)")
+    axes.set_ylabel(f"total error ({'mean over all rows' if by_rows else 'groups as weighted'})")
     tidy(axes)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(frameon=False, loc="lower left")
-    elif trade_off is not None:
+    elif trade_off is not None and set(frontier.status) == {"optimal"}:
         place = {"transform": axes.transAxes, "fontsize": "small", "style": "italic"}
         axes.text(0.02, 0.03, "proved: no subspace below the curve", color=palette.TEXT, **place)
     return axes
@@ -83,7 +84,7 @@ def _difference(frontier: Frontier) -> str:
 
 def _set_view(axes: Any, frontier: Frontier, curve: Enclosure) -> None:
     gap = np.concatenate([curve.inner[:, 0], frontier.gap])
-    total = np.concatenate([curve.inner[:, 1], frontier.total_error])
+    total = np.concatenate([curve.inner[:, 1], frontier.weighted_error])
     width = float(gap.max()) or 1.0
     height = float(np.ptp(total)) or 0.1 * float(total.max()) or 1.0
     axes.set_xlim(0.0, 1.15 * width)
@@ -128,7 +129,7 @@ def _draw_points(axes: Any, frontier: Frontier, style: str) -> None:
         rows = np.isnan(frontier.radius) if by_group else frontier.radius == radius
         axes.plot(
             frontier.gap[rows],
-            frontier.total_error[rows],
+            frontier.weighted_error[rows],
             style,
             color=palette.SERIES[place % len(palette.SERIES)],
             ms=4.5,

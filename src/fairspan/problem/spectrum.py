@@ -13,7 +13,7 @@ from scipy.linalg import LinAlgError, cholesky
 from scipy.linalg.lapack import dsyevr
 from scipy.sparse.linalg import ArpackError, aslinearoperator, eigsh
 
-from fairspan.ground.types import FloatArray
+from fairspan.ground.types import UNIT, FloatArray
 
 _DENSE = 256
 """Below this size, or for many vectors, LAPACK on a subset is faster than Lanczos."""
@@ -22,8 +22,6 @@ _WIDER = 3
 """So many more eigenvectors are found, in search of a larger eigengap."""
 _RESTARTS = 20
 """Lanczos restarts after which LAPACK is the faster way."""
-
-UNIT = float(np.finfo(np.float64).eps) / 2
 
 
 class TopSpace(NamedTuple):

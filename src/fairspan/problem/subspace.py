@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairspan.ground.types import FloatArray
+from fairspan.ground.types import UNIT, FloatArray
 from fairspan.problem.reduced import ReducedBasis
-from fairspan.problem.spectrum import UNIT, TopSpace, top_space
+from fairspan.problem.spectrum import TopSpace, top_space
 
 
 class Support(NamedTuple):

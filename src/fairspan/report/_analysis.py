@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fairspan.estimators.samadi import FairPCA
-from fairspan.estimators.steps import canonical_basis
 from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
+from fairspan.fitting import Counting, Prepared
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.objectives.robust import RobustFairObjective, radii_from
@@ -21,7 +21,6 @@ from fairspan.report._curve import PageCurve, trace_page_curve
 from fairspan.report._settings import Settings
 from fairspan.solvers.door import SolverOptions, solve
 from fairspan.solvers.result import SolverResult
-from fairspan.solvers.two_groups.boundary import solve_boundary
 from fairspan.solvers.two_groups.trace import TradeOff
 
 _ANCHORS = 12
@@ -34,35 +33,10 @@ _FEATURES = 12
 
 @dataclass(frozen=True)
 class Data:
-    """Moments in the units of the projection, and how to get back to the features.
+    """Moments in the units of the projection, and the names of the features."""
 
-    Attributes
-    ----------
-    moments : GroupMoments
-        As given.
-    scale : ndarray of shape (n_features,) or None
-        Divisors of the features.
-    small : GroupMoments
-        Scaled, in coordinates of the basis.
-    basis : ndarray of shape (rank, n_features) or None
-        The basis, where there are far fewer rows than features.
-    feature_names : list of str
-        Names of the features.
-    """
-
-    moments: GroupMoments
-    scale: FloatArray | None
-    small: GroupMoments
-    basis: FloatArray | None
+    prepared: Prepared
     feature_names: list[str]
-
-    def problem(self, k: int) -> SubspaceProblem:
-        """Give the problem of k components."""
-        return SubspaceProblem(self.small.second_moments, self.moments.shares, k)
-
-    def in_features(self, components: FloatArray) -> FloatArray:
-        """Give components in the space of the (scaled) features."""
-        return components if self.basis is None else np.asarray(components @ self.basis)
 
 
 @dataclass
@@ -144,14 +118,14 @@ def analyse(
     Analysis
         The results.
     """
-    problem = data.problem(k)
-    total = RobustFairObjective(problem.shares, 0.0, np.zeros(problem.n_groups))
-    pca = solve(problem, total, SolverOptions())
-    objective = RobustFairObjective(problem.shares, weight, radii_from(radius, settings.sizes))
-    fair_pca = _fair_pca(data.small, k)
+    prepared, counting = data.prepared, Counting()
+    problem = prepared.problem(k)
+    pca = solve(problem, counting.objective(prepared.moments, 0.0, 0.0))
+    objective = counting.objective(prepared.moments, weight, radius)
+    fair_pca = _fair_pca(prepared.inner, k)
     if problem.n_groups == 2:
         trade_off = TradeOff(problem)
-        chosen = solve_boundary(problem, objective, boundary=trade_off.boundary)
+        chosen = solve(problem, objective, boundary=trade_off.boundary)
         found = Analysis(k, pca, chosen, fair_pca, trade_off)
         # The region's lines are those that the curve starts from.
         assert trade_off.region is not None
@@ -159,11 +133,11 @@ def analyse(
         found.anchors = _anchors(found.curve)
         step()
     else:
-        chosen = solve(problem, objective, SolverOptions())
+        chosen = solve(problem, objective)
         found = Analysis(k, pca, chosen, fair_pca)
         found.optima = _optima(problem, settings, (weight, radius), chosen, seconds, step)
-    found.components, _ = canonical_basis(problem, chosen.components, data.basis)
-    plain_components, _ = canonical_basis(problem, pca.components, data.basis)
+    found.components, _ = prepared.canonical(chosen.components)
+    plain_components, _ = prepared.canonical(pca.components)
     found.loadings = _loadings(data.feature_names, found.components, plain_components)
     return found
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from fairspan.estimators.steps import check_scales, check_size, in_fit_units, warn_of_small_groups
+from fairspan.fitting import prepare, warn_of_small_groups
 from fairspan.ground.parameters import (
     check_components,
     check_flag,
@@ -123,7 +123,7 @@ def build(
     numbers = _numbers_of_components(n_components, max_components, moments)
     data = _prepare(moments, standardize, feature_names, numbers[-1])
     warn_of_small_groups(moments, n_components)
-    variance = float(np.einsum("a,aii->", moments.shares, data.small.second_moments))
+    variance = float(np.einsum("a,aii->", moments.shares, data.prepared.inner.second_moments))
     if variance == 0:
         raise ValueError("All rows of X are the same: nothing varies, and nothing can be lost.")
     settings = Settings.around(moments, weight, size, variance)
@@ -160,7 +160,6 @@ def _read(X: Any, sensitive_features: Any, sample_weight: Any) -> tuple[GroupMom
             f"There is {moments.n_groups} group; a report compares at least 2. Pass "
             "sensitive_features=..., one label for each row."
         )
-    check_size(moments)
     if isinstance(X, GroupMoments):
         return moments, None
     X = check_array(X, dtype=FLOATS, input_name="X")
@@ -187,9 +186,7 @@ def _numbers_of_components(
 def _prepare(
     moments: GroupMoments, standardize: Any, feature_names: Sequence[str] | None, most: int
 ) -> Data:
-    scaled, scale = in_fit_units(moments, standardize)
-    check_scales(scaled)
-    scaled = scaled.with_room(most)
+    prepared = prepare(moments, standardize, room=most)
     if feature_names is not None and not is_listing(feature_names):
         raise TypeError(f"feature_names={feature_names!r} is not a sequence of names.")
     names = moments.feature_names if feature_names is None else list(feature_names)
@@ -199,7 +196,7 @@ def _prepare(
         raise ValueError(
             f"feature_names has {len(names)} names but there are n_features={moments.n_features}."
         )
-    return Data(moments, scale, scaled.in_basis(), scaled.basis, [str(name) for name in names])
+    return Data(prepared, [str(name) for name in names])
 
 
 def _analyses(
@@ -233,8 +230,10 @@ def _intervals(
         + [optimum.components for optimum in one.optima]
         for one in found
     ]
-    everything = [data.in_features(components) for each in lists for components in each]
-    answers = iter(bootstrap_all(rows, data.moments, data.scale, everything, n_bootstrap, seed))
+    prepared = data.prepared
+    everything = [prepared.in_features(components) for each in lists for components in each]
+    units = (prepared.moments, prepared.scale)
+    answers = iter(bootstrap_all(rows, *units, everything, n_bootstrap, seed))
     return [[next(answers) for _ in each] for each in lists]
 
 

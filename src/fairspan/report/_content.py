@@ -193,9 +193,9 @@ def projected_rows(data: Data, rows: Rows | None, found: Analysis, seed: int) ->
     n = len(rows.X)
     rng = np.random.default_rng(seed)
     kept = np.sort(rng.choice(n, min(n, _ROWS_SHOWN), replace=False))
-    centred = rows.X[kept] - data.moments.mean
-    if data.scale is not None:
-        centred = centred / data.scale
+    centred = rows.X[kept] - data.prepared.moments.mean
+    if data.prepared.scale is not None:
+        centred = centred / data.prepared.scale
     coordinates = centred @ found.components.T
     if found.k == 1:
         lost = np.sum(centred**2, axis=1) - coordinates[:, 0] ** 2

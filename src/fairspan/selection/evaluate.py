@@ -9,14 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairspan.estimators.steps import check_magnitude, check_size, robust_objective
-from fairspan.ground.parameters import check_components
+from fairspan.fitting import Counting, Prepared, prepare
 from fairspan.ground.types import FloatArray
 from fairspan.judging.case import GroupValues
-from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.groups import groups_in_gap
-from fairspan.objectives.ambiguity import radii_of
-from fairspan.problem.subspace import SubspaceProblem
 from fairspan.selection.folds import Fold
 from fairspan.selection.grid import Optimum, solve_grid
 from fairspan.selection.scoring import Scoring
@@ -40,10 +35,8 @@ class Judge:
         Whether features are divided by the deviations of the training part.
     gap_as_given : bool
         Whether the gap is measured in the units of the data all the same.
-    group_weights : str or mapping
-        How groups count in the total error that is minimised.
-    missing_groups : {"raise", "own_group", "total_only"}
-        With "total_only" the group "missing" is not compared.
+    counting : Counting
+        How groups count.
     make_options : callable
         Gives the options of a solver.
     """
@@ -52,8 +45,7 @@ class Judge:
     gap_centring: str
     standardize: bool
     gap_as_given: bool
-    group_weights: Any
-    missing_groups: str
+    counting: Counting
     make_options: Callable[[], SolverOptions]
 
 
@@ -84,41 +76,30 @@ def evaluate(fold: Fold, candidates: Sequence[Params], judge: Judge) -> Measured
     Measured
         Scores, errors and gaps, in the order of the candidates.
     """
-    scale = fold.scale if judge.standardize else None
-    train = fold.train.dense() if scale is None else fold.train.dense().scaled(scale)
-    check_size(train)
-    check_magnitude(train)
-    optima, n_eigensolves = _fit(train, candidates, judge)
+    prepared = prepare(fold.train, judge.standardize, warn=False)
+    scale = prepared.scale
+    optima, n_eigensolves = _fit(prepared, candidates, judge)
     second = fold.second_moments("global", scale)
     compared = fold.second_moments(judge.gap_centring, None if judge.gap_as_given else scale)
     total = _errors(second, optima) @ fold.validation.shares
     errors = _errors(compared, optima)
     labels, weights = fold.validation.labels, fold.validation.weights
-    inside = errors[:, groups_in_gap(labels, judge.missing_groups)]
-    gap = np.ptp(inside, axis=1) if inside.shape[1] else np.zeros(len(errors))
+    gap = judge.counting.gap(errors, fold.validation)
     values = [GroupValues("error", labels, row, weights) for row in errors]
     gaps = np.array([optimum.gap for optimum in optima])
     return Measured(judge.scoring.scores(total, gap, values), total, gap, gaps, n_eigensolves)
 
 
 def _fit(
-    train: GroupMoments, candidates: Sequence[Params], judge: Judge
+    prepared: Prepared, candidates: Sequence[Params], judge: Judge
 ) -> tuple[list[Optimum], int]:
     optima, n_eigensolves = [], 0
     for k, same in groupby(candidates, key=lambda params: params["n_components"]):
         objectives = [
-            robust_objective(
-                train,
-                params["fairness_weight"],
-                radii_of(params["radius"], train),
-                judge.group_weights,
-                judge.missing_groups,
-            )
+            judge.counting.objective(prepared.inner, params["fairness_weight"], params["radius"])
             for params in same
         ]
-        problem = SubspaceProblem(
-            train.second_moments, objectives[0].shares, check_components(k, train.n_features)
-        )
+        problem = prepared.problem(k, judge.counting)
         optima += solve_grid(problem, objectives, judge.make_options)
         n_eigensolves += problem.n_eigensolves
     return optima, n_eigensolves

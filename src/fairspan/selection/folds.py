@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import KFold, check_cv
 
-from fairspan.estimators.steps import pooled_scale
 from fairspan.ground.parameters import check_integer, check_seed, is_listing
 from fairspan.ground.types import FloatArray, IntArray, Label
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
+from fairspan.moments.scales import pooled_scale
 
 Split = tuple[IntArray, IntArray]
 

@@ -14,7 +14,6 @@ from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.door import SolverOptions, solve
 from fairspan.solvers.result import SolverResult, relative_gap
-from fairspan.solvers.two_groups.boundary import solve_boundary
 from fairspan.solvers.two_groups.curve import Curve, Place, follow
 from fairspan.solvers.two_groups.lines import Boundary
 from fairspan.solvers.two_groups.pieces import TwoPieces
@@ -62,7 +61,7 @@ def solve_grid(
     pair = problem.n_groups == 2 and options.solver == "auto" and problem.k < problem.d
     if pair and problem.is_large:
         known = Boundary(problem)
-        walks = (solve_boundary(problem, o, tol=options.tol, boundary=known) for o in objectives)
+        walks = (solve(problem, o, options, boundary=known) for o in objectives)
         return [_optimum(found) for found in walks]
     followed = _follow_all(problem, objectives) if pair else [None] * len(objectives)
     return [
@@ -98,7 +97,11 @@ def _follow_all(
         if place is not None:
             value = TwoPieces(objective).value(place.errors)
             gap = relative_gap(value, _bound(objective, edge), problem.scale)
-            if gap <= _SURE:
+            # What rounding hides is not followed: the solvers know what they may claim.
+            hidden = problem.has_hidden_features and value <= problem.resolution(
+                objective.fairness_weight
+            )
+            if gap <= _SURE and not hidden:
                 optima[-1] = Optimum(place.subspace, gap)
     return optima
 

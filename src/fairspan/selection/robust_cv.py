@@ -12,15 +12,16 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from fairspan.estimators.base import take_features
 from fairspan.estimators.robust import RobustFairPCA
-from fairspan.estimators.steps import take_features
 from fairspan.exceptions import NoGroupsWarning
+from fairspan.fitting import Counting, prepare, warn_of_small_groups
 from fairspan.ground.parameters import check_choice, check_flag, is_listing
 from fairspan.ground.rows import check_real, check_weights
 from fairspan.ground.types import FLOATS
 from fairspan.judging.case import GroupValues
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.groups import Groups, groups_in_gap
+from fairspan.moments.groups import Groups
 from fairspan.moments.projection import CENTRINGS
 from fairspan.selection.evaluate import Judge, Params, evaluate
 from fairspan.selection.folds import Fold, given_folds, make_splits, split_moments
@@ -270,8 +271,10 @@ n_iter_
         candidates: list[Params],
         scoring: Scoring,
     ) -> Self:
-        in_gap = groups_in_gap(moments.labels, self.missing_groups)
-        if in_gap.sum() < 2 and any(params["fairness_weight"] > 0 for params in candidates):
+        counting = Counting(self.group_weights, self.missing_groups)
+        if counting.in_gap(moments).sum() < 2 and any(
+            params["fairness_weight"] > 0 for params in candidates
+        ):
             warnings.warn(
                 "There are no two groups to compare, so fairness_weights have no effect. Pass "
                 "sensitive_features=....",
@@ -285,8 +288,7 @@ n_iter_
             gap_centring=self.gap_centring,
             standardize=self.standardize or self.rescale_folds,
             gap_as_given=self.rescale_folds,
-            group_weights=self.group_weights,
-            missing_groups=self.missing_groups,
+            counting=counting,
             make_options=lambda: replace(model._options(), max_time=patience.share()),
         )
         found = [evaluate(fold, candidates, judge) for fold in folds]
@@ -304,6 +306,10 @@ n_iter_
             # The winner's attributes are repeated, and its eigen-solves count.
             self._set_winner(self._estimator(self.best_params_).fit_moments(moments))
             self.n_eigensolves_ += self.best_estimator_.n_eigensolves_
+        else:
+            # A refit warns of these by itself.
+            warn_of_small_groups(moments, self.best_params_["n_components"])
+            prepare(moments, self.standardize)
         return self
 
 

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairspan.ground.types import FloatArray
-from fairspan.problem.spectrum import UNIT
+from fairspan.ground.types import UNIT, FloatArray
 from fairspan.problem.subspace import SubspaceProblem
 
 _FLAT = 1e-7
