@@ -45,6 +45,7 @@ TEMPLATES = {
         "the objective."
     ),
     # Shares in words.
+    "unknown": "unknown",
     "small": "under 0.1 %",
     "infinite": "infinite",
 }

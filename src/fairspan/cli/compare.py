@@ -197,11 +197,12 @@ def _sentences(results: dict[str, Any]) -> list[str]:
     gaps, totals = (
         {name: row[key] for name, row in single.items()} for key in ("error_gap", "total_error")
     )
-    proofs = [
-        f"{name}: {words.proof(row['status'], row['optimality_gap'], row['hidden'])}"
-        for name, row in single.items()
-        if row["status"] not in ("optimal", None)
-    ]
+    unproved: dict[str, list[str]] = {}
+    for name, row in single.items():
+        if row["status"] not in ("optimal", None):
+            proof = words.proof(row["status"], row["optimality_gap"], row["hidden"])
+            unproved.setdefault(proof, []).append(name)
+    proofs = [f"{', '.join(names)}: {proof}" for proof, names in unproved.items()]
     # Gaps that rounding hides are not compared.
     hidden = any(row["hidden"] for row in single.values())
     return proofs if hidden else [words.least(gaps, totals), *proofs]

@@ -202,7 +202,7 @@ def _captions(content: dict[str, Any]) -> dict[str, str]:
     pages, stops, intervals = content["by_components"], content["stops"], content["intervals"]
     curves = [page["curve"] for page in pages if "curve" in page]
     kind = "two-groups" if curves else "more-groups"
-    hidden = any(curve["hidden"] for curve in curves)
+    hidden = any(point["hidden"] for point in [*curves, *(page["pca"] for page in pages)])
     loadings, projected = pages[0]["loadings"][0], content["projected"] or {"left_out": 0}
     n, left_out = len(loadings["features"]), loadings["left_out"]
     rows = words.plural(projected["left_out"], "row")

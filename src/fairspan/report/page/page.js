@@ -43,7 +43,7 @@ function show() {
   setText("headline", page.headline);
   setText("effect", effect(page, chosen));
   setText("proof", chosen.proof);
-  const known = (text, hidden = page.pca.hidden || chosen.hidden) => hidden ? "–" : text;
+  const known = (text, hidden = page.pca.hidden || chosen.hidden) => hidden ? templates.unknown : text;
   setText("figure-before", known(percent(excess(page.pca.errors))));
   setText("figure-after", known(percent(excess(chosen.errors))));
   setText("figure-cost", known(cost(page, chosen)));

@@ -39,7 +39,7 @@ function effect(page, point) {
   if (excess(after) < rules.same) name = "closes";
   if (apart <= rules.same * Math.max(...before)) name = "same";
   return fill(templates[name], {
-    method: data.method,
+    method: data.words.method,
     worst: data.names[after.indexOf(Math.max(...after))],
     best: data.names[after.indexOf(Math.min(...after))],
     gap: percent(excess(after)),
@@ -49,7 +49,7 @@ function effect(page, point) {
 
 function pythonCode() {
   const real = (value) => Number.isInteger(value) ? value.toFixed(1) : String(value);
-  return fill(data.code, {
+  return fill(data.words.code, {
     n_components: stops.components[state.components],
     fairness_weight: real(stops.weights[state.weight]),
     radius: real(stops.radii[state.radius]),
