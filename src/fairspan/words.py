@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
-Label = Any
-"""A group's name; this module is imported before numpy, which the types of ``ground`` need."""
-
 TEMPLATES = {
     # How PCA serves the groups.
     "one group": "There is only one group, so there is nothing to compare: the result is PCA.",
@@ -50,10 +47,19 @@ TEMPLATES = {
     "infinite": "infinite",
 }
 """Words in braces are filled in."""
-RULES = {"zero": 1e-12, "same": 5e-6, "small": 0.05, "whole": 9.95}
-"""An error below the share ``zero`` of the largest is none, and errors that differ by less than the
-share ``same`` are equal; percentages below ``small`` are not written out, and those from ``whole``
-on have no decimals."""
+RULES = {
+    # Errors below this share of the largest are none; those that differ by less are equal.
+    "zero": 1e-12,
+    "same": 5e-6,
+    # Percentages below the first are not written out; those from the second on are whole numbers.
+    "small": 0.05,
+    "whole": 9.95,
+    # Numbers between the first and the second are plain; larger ones have commas up to the third.
+    "tiny": 1e-4,
+    "large": 9999.5,
+    "huge": 1e9,
+}
+"""How words and digits are chosen."""
 _READABLE = 1e-3
 """Bounds from this share on are written in per cent."""
 
@@ -65,9 +71,9 @@ def number(value: float, unit: float = 0.0) -> str:
         return f"{value:g}"
     if size <= RULES["zero"] * unit:
         return "0"
-    if 1e-4 <= size < 9999.5:
+    if RULES["tiny"] <= size < RULES["large"]:
         return f"{value:#.4g}".rstrip(".")
-    return f"{value:,.0f}" if 1 < size < 1e9 else _short(f"{value:.3e}")
+    return f"{value:,.0f}" if RULES["large"] <= size < RULES["huge"] else _short(f"{value:.3e}")
 
 
 def percent(share: float) -> str:
@@ -105,12 +111,12 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
-def group_name(label: Label) -> str:
+def group_name(label: Any) -> str:
     """Name a group as people would: the parts of an intersection side by side."""
     return " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
-def quoted(label: Label) -> str:
+def quoted(label: Any) -> str:
     """Name a group inside a sentence: in quotes, unless it reads like words."""
     name = group_name(label)
     return name if name.replace(" ", "").isalpha() else f"'{name}'"
@@ -125,7 +131,7 @@ def excess(errors: Sequence[float]) -> float:
 
 
 def headline(
-    labels: Sequence[Label], errors: Sequence[float], n_components: int, hidden: bool = False
+    labels: Sequence[Any], errors: Sequence[float], n_components: int, hidden: bool = False
 ) -> str:
     """Say how PCA serves the groups, unless rounding hides it."""
     gap = excess(errors)
@@ -165,42 +171,39 @@ def proof(status: str, gap: float, hidden: bool = False) -> str:
 
 @dataclass(frozen=True)
 class Findings:
-    """What is known of a method and of PCA on the same data, as plain values.
+    """What is known of PCA and of a method on the same data, as plain values.
 
     Attributes
     ----------
     labels : sequence
         The groups that are compared.
-    before, after : sequence of float
+    errors : pair of sequences of float
         Their errors with PCA, and with the method.
-    total_before, total_after : float
-        Total errors.
+    totals : pair of float
+        The total errors of both.
     n_components, n_features : int
         How many are kept, and of how many.
     status, gap : str and float
         Status and optimality gap of the method's result.
-    hidden, hidden_before : bool
-        Whether rounding hides the objective of the method, and that of PCA.
+    hidden : pair of bool
+        Whether rounding hides the objective of PCA, and that of the method.
     method : str
         The name of the method.
     """
 
-    labels: Sequence[Label]
-    before: Sequence[float]
-    after: Sequence[float]
-    total_before: float
-    total_after: float
+    labels: Sequence[Any]
+    errors: tuple[Sequence[float], Sequence[float]]
+    totals: tuple[float, float]
     n_components: int
     n_features: int
     status: str
     gap: float
-    hidden: bool = False
-    hidden_before: bool = False
+    hidden: tuple[bool, bool] = (False, False)
     method: str = "RobustFairPCA"
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """All there is to say, in the order in which a reader asks."""
+        """All there is to say, in the order in which a reader asks; more would be added here."""
         return tuple(filter(None, (self.headline, self.effect, self.proof)))
 
     @property
@@ -209,16 +212,16 @@ class Findings:
         nothing = self._nothing_to_compare
         if nothing:
             return TEMPLATES[nothing]
-        return headline(self.labels, self.before, self.n_components, self.hidden_before)
+        return headline(self.labels, self.errors[0], self.n_components, self.hidden[0])
 
     @property
     def effect(self) -> str:
         """What the method changes for the groups, and its price; empty if nothing is compared."""
-        if self._nothing_to_compare or self.hidden or self.hidden_before:
+        if self._nothing_to_compare or any(self.hidden):
             return ""
-        apart = max(abs(a - b) for a, b in zip(self.before, self.after, strict=True))
-        before, after = excess(self.before), excess(self.after)
-        if apart <= RULES["same"] * max(self.before):
+        apart = max(abs(a - b) for a, b in zip(*self.errors, strict=True))
+        before, after = map(excess, self.errors)
+        if apart <= RULES["same"] * max(self.errors[0]):
             name = "same"
         elif after < RULES["same"]:
             name = "closes"
@@ -226,15 +229,15 @@ class Findings:
             name = "spares"
         else:
             name = "narrows" if after <= before else "widens"
-        cost = price(self.total_before, self.total_after)
-        return _filled(name, self.labels, self.after, method=self.method, price=cost)
+        others = {"method": self.method, "price": price(*self.totals)}
+        return _filled(name, self.labels, self.errors[1], **others)
 
     @property
     def proof(self) -> str:
         """What is proved of the method's result; empty if there was nothing to choose."""
         if self._nothing_to_compare == "all kept":
             return ""
-        return proof(self.status, self.gap, self.hidden)
+        return proof(self.status, self.gap, self.hidden[1])
 
     @property
     def _nothing_to_compare(self) -> str:
@@ -276,17 +279,17 @@ def trade_off(weights: Sequence[float], gaps: Sequence[float], totals: Sequence[
     return f"{text}."
 
 
-def least(gaps: Mapping[str, float], totals: Mapping[str, float]) -> str:
+def fairest(gaps: Mapping[str, float], totals: Mapping[str, float]) -> str:
     """Say which method has the smallest gap, and its price compared with the smallest total."""
-    fairest, cheapest = min(gaps, key=gaps.__getitem__), min(totals, key=totals.__getitem__)
-    if fairest == cheapest:
-        return f"{fairest} has both the smallest gap and the smallest total error."
-    cost = price(totals[cheapest], totals[fairest])
-    return f"{fairest} has the smallest gap, {cost} than {cheapest}, which has the smallest."
+    best, cheapest = min(gaps, key=gaps.__getitem__), min(totals, key=totals.__getitem__)
+    if best == cheapest:
+        return f"{best} has both the smallest gap and the smallest total error."
+    cost = price(totals[cheapest], totals[best])
+    return f"{best} has the smallest gap, {cost} than {cheapest}, which has the smallest."
 
 
 def doubt(
-    gap: float, interval: Sequence[float], level: float, sure: bool, too_small: Sequence[Label]
+    gap: float, interval: Sequence[float], level: float, sure: bool, too_small: Sequence[Any]
 ) -> str:
     """Say whether a gap can be told from sampling noise.
 
@@ -318,7 +321,7 @@ def doubt(
     return f"{which} {within} {verdict} distinguishable from sampling noise."
 
 
-def _filled(name: str, labels: Sequence[Label], errors: Sequence[float], **others: str) -> str:
+def _filled(name: str, labels: Sequence[Any], errors: Sequence[float], **others: str) -> str:
     worst, best = (labels[errors.index(end)] for end in (max(errors), min(errors)))
     words = {"worst": quoted(worst), "best": quoted(best), "gap": percent(excess(errors))}
     return TEMPLATES[name].format(**words, **others)

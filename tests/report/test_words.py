@@ -17,19 +17,19 @@ from tests.report.conftest import SLIDERS
 QUICK = {"n_bootstrap": 0, "max_components": 2, "n_components": 2}
 
 
-def findings(content, k, errors, evidence):
+def findings(content, page, errors, point):
     """What Python says of errors that a page shows."""
-    page = content["by_components"][k - 1]
     shares = np.array([group["share"] for group in content["groups"]])
+    pca = page["pca"]
     return words.Findings(
         labels=[group["label"] for group in content["groups"]],
-        before=page["pca"]["errors"],
-        after=errors,
-        total_before=float(shares @ page["pca"]["errors"]),
-        total_after=float(shares @ errors),
-        n_components=k,
+        errors=(pca["errors"], errors),
+        totals=(float(shares @ pca["errors"]), float(shares @ errors)),
+        n_components=page["k"],
         n_features=content["data"]["features"],
-        **evidence,
+        status=point["status"],
+        gap=point["proved"],
+        hidden=(pca["hidden"], point["hidden"]),
     )
 
 
@@ -51,9 +51,8 @@ def check_stops(page, content, n_stops):
             point = one["curve"] | {"proved": one["curve"]["accuracy"]}
         else:
             point = one["chosen"] if own else one["optima"][at[0] * len(stops["radii"]) + at[1]]
-        evidence = {"status": point["status"], "gap": point["proved"], "hidden": point["hidden"]}
         table = page.table()
-        found = findings(content, one["k"], table[: len(content["groups"]), 1].tolist(), evidence)
+        found = findings(content, one, table[: len(content["groups"]), 1].tolist(), point)
         assert page.summary() == " ".join(found.sentences)
         told.add(found.effect.split()[1])
         assert page.text("figure-proved").replace("\xa0", " ") == words.share_at_most(found.gap)

@@ -205,4 +205,4 @@ def _sentences(results: dict[str, Any]) -> list[str]:
     proofs = [f"{', '.join(names)}: {proof}" for proof, names in unproved.items()]
     # Gaps that rounding hides are not compared.
     hidden = any(row["hidden"] for row in single.values())
-    return proofs if hidden else [words.least(gaps, totals), *proofs]
+    return proofs if hidden else [words.fairest(gaps, totals), *proofs]

@@ -23,7 +23,7 @@ from fairspan.cli.data import (
     load_moments,
     load_table_moments,
 )
-from fairspan.frontier.frontier import Frontier, fairness_frontier
+from fairspan.frontier.frontier import Frontier, columns_of, fairness_frontier
 from fairspan.ground.atomic import replacing
 from fairspan.ground.parameters import check_integer, check_number
 from fairspan.moments.group_moments import GroupMoments
@@ -93,12 +93,7 @@ def run(options: argparse.Namespace) -> int:
     by = "" if data is None else data.columns.by
     lines = [f"{summary.data_line(Path(options.data).name, moments, by)}, k = {options.components}"]
     lines += [f"  {note}" for note in ([] if data is None else data.notes)]
-    lines += [
-        "",
-        _table(frontier),
-        "",
-        *filter(None, _told(frontier)),
-    ]
+    lines += ["", _table(frontier), "", *filter(None, _told(frontier))]
     lines += [f"Written: {path}" for path in outputs]
     if not outputs:
         lines += ["All points and a picture: add -o curve.csv -o curve.png"]
@@ -142,19 +137,8 @@ def _frontier(
 
 def points(frontier: Frontier) -> list[dict[str, Any]]:
     """Give one dict for each point."""
-    columns = {"fairness_weight": frontier.fairness_weight, "radius": frontier.radius}
-    for label, errors in zip(frontier.group_labels, frontier.group_errors.T, strict=True):
-        columns[f"error_{words.group_name(label)}"] = errors
-    for name in ("total_error", "gap", "objective", "lower_bound", "optimality_gap"):
-        columns[name] = getattr(frontier, name)
-    for name in ("total_error", "gap"):
-        interval = getattr(frontier, f"{name}_interval")
-        if interval is not None:
-            columns[f"{name}_low"], columns[f"{name}_high"] = interval.T
-    listed = {name: values.tolist() for name, values in columns.items()}
-    listed |= {"status": frontier.status, "hidden": frontier.is_hidden}
-    rows = zip(*listed.values(), strict=True)
-    return [dict(zip(listed, row, strict=True)) for row in rows]
+    columns = {name: np.asarray(of).tolist() for name, of in columns_of(frontier).items()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _document(

@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         "summary": report.summary,
         "status": found.status,
         "optimality_gap": found.gap,
-        "hidden": found.hidden,
+        "hidden": found.hidden[1],
     }
     answer(options.json, "\n".join(lines), document)
     return OK

@@ -26,17 +26,14 @@ def findings(plain: Any, fair: Any) -> Findings:
     """Give what there is to say about PCA and a model of the same data."""
     compared = groups_in_gap(fair.group_labels_, fair.missing_groups)
     return Findings(
-        labels=[label for label, one in zip(fair.group_labels_, compared, strict=True) if one],
-        before=plain.group_errors_[compared].tolist(),
-        after=fair.group_errors_[compared].tolist(),
-        total_before=plain.total_error_,
-        total_after=fair.total_error_,
+        [label for label, one in zip(fair.group_labels_, compared, strict=True) if one],
+        (plain.group_errors_[compared].tolist(), fair.group_errors_[compared].tolist()),
+        (plain.total_error_, fair.total_error_),
         n_components=len(fair.components_),
         n_features=fair.n_features_in_,
         status=fair.result_.status,
         gap=fair.optimality_gap_,
-        hidden=fair.result_.is_hidden,
-        hidden_before=plain.result_.is_hidden,
+        hidden=(plain.result_.is_hidden, fair.result_.is_hidden),
         method=type(fair).__name__,
     )
 

@@ -34,6 +34,7 @@ from fairspan.moments.resampling import resampled_moments
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.door import Patience, SolverOptions
 from fairspan.solvers.two_groups.trace import Enclosure, TradeOff
+from fairspan.words import group_name
 
 _WEIGHTS = (0.0, *np.geomspace(0.01, 10.0, 25).tolist())
 """Fairness weights where none are given and the points are not those of the curve."""
@@ -137,21 +138,7 @@ class Frontier:
             import pandas as pd  # type: ignore[import-untyped, unused-ignore]
         except ImportError as error:
             raise ImportError("Frontier.to_frame needs pandas: pip install pandas.") from error
-        errors = zip(self.group_labels, self.group_errors.T, strict=True)
-        columns = {"fairness_weight": self.fairness_weight, "radius": self.radius}
-        columns |= {f"error_{label}": values for label, values in errors}
-        names = ("total_error", "gap", "objective", "lower_bound", "optimality_gap", "status")
-        for name in names:
-            columns[name] = getattr(self, name)
-        for name in ("total_error", "gap"):
-            interval = getattr(self, f"{name}_interval")
-            if interval is not None:
-                columns |= {f"{name}_low": interval[:, 0], f"{name}_high": interval[:, 1]}
-        if self.group_error_interval is not None:
-            for a, label in enumerate(self.group_labels):
-                low, high = self.group_error_interval[:, a].T
-                columns |= {f"error_{label}_low": low, f"error_{label}_high": high}
-        return pd.DataFrame(columns)
+        return pd.DataFrame(columns_of(self))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the trade-off and, for two groups, what is attainable.
@@ -169,6 +156,27 @@ class Frontier:
         from fairspan.plotting import plot_frontier
 
         return plot_frontier(self, ax)
+
+
+def columns_of(frontier: Frontier) -> dict[str, Any]:
+    """All that is known of the points, a value for each."""
+    labels = list(map(group_name, frontier.group_labels))
+    columns: dict[str, Any] = {
+        "fairness_weight": frontier.fairness_weight,
+        "radius": frontier.radius,
+    }
+    columns |= {f"error_{name}": frontier.group_errors[:, a] for a, name in enumerate(labels)}
+    for name in ("total_error", "gap", "objective", "lower_bound", "optimality_gap", "status"):
+        columns[name] = getattr(frontier, name)
+    columns["hidden"] = frontier.is_hidden
+    intervals = {"total_error": frontier.total_error_interval, "gap": frontier.gap_interval}
+    if frontier.group_error_interval is not None:
+        by_group = np.moveaxis(frontier.group_error_interval, 1, 0)
+        intervals |= {f"error_{name}": by_group[a] for a, name in enumerate(labels)}
+    for name, interval in intervals.items():
+        if interval is not None:
+            columns[f"{name}_low"], columns[f"{name}_high"] = interval.T
+    return columns
 
 
 def fairness_frontier(

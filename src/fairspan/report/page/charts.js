@@ -26,7 +26,7 @@ function marks(page, chosen, project) {
     ["PCA", page.pca.errors, "triangle", colour.pca, 12],
     ["FairPCA", page.fair_pca.errors, "diamond", colour.other, 13],
   ];
-  if (two) rows.push([at("fair-name").textContent, page.exactly_fair.errors, "square", colour.fair, 10]);
+  if (two) rows.push([at("legend-fair").textContent, page.exactly_fair.errors, "square", colour.fair, 10]);
   rows.push(["chosen", chosen.errors, "circle", colour.curve, 15]);
   const points = rows.map((row) => project(row[1]));
   return {

@@ -48,7 +48,6 @@ function show() {
   setText("figure-after", known(percent(excess(chosen.errors))));
   setText("figure-cost", known(cost(page, chosen)));
   setText("figure-proved", known(chosen.within, chosen.hidden));
-  setText("fair-name", page.fair_name ?? "");
   for (const name of ["weight", "radius", "components"]) {
     const list = places[name];
     const text = String(list[state[name]]);

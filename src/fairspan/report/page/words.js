@@ -9,8 +9,8 @@ const fill = (template, words) => template.replace(/\{(\w+)\}/g, (_, word) => wo
 function number(value) {
   const size = Math.abs(value);
   if (size === 0) return "0";
-  if (size >= 1e-4 && size < 9999.5) return value.toPrecision(4);
-  return size > 1 && size < 1e9
+  if (size >= rules.tiny && size < rules.large) return value.toPrecision(4);
+  return size >= rules.large && size < rules.huge
     ? value.toLocaleString("en-US", { maximumFractionDigits: 0 }) : value.toExponential(3).replace("e+", "e");
 }
 
@@ -39,7 +39,7 @@ function effect(page, point) {
   if (excess(after) < rules.same) name = "closes";
   if (apart <= rules.same * Math.max(...before)) name = "same";
   return fill(templates[name], {
-    method: data.words.method,
+    method: data.method,
     worst: data.names[after.indexOf(Math.max(...after))],
     best: data.names[after.indexOf(Math.min(...after))],
     gap: percent(excess(after)),
@@ -49,7 +49,7 @@ function effect(page, point) {
 
 function pythonCode() {
   const real = (value) => Number.isInteger(value) ? value.toFixed(1) : String(value);
-  return fill(data.words.code, {
+  return fill(data.code, {
     n_components: stops.components[state.components],
     fairness_weight: real(stops.weights[state.weight]),
     radius: real(stops.radii[state.radius]),
