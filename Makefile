@@ -60,8 +60,8 @@ hunt: $(VENV)/.dev
 mutants: $(VENV)/.dev
 	$(BIN)/python -m tests.mutants
 
-# Tests drive the report in Chromium and run Spark on Java: found, installed where that is possible, or
-# missed aloud.
+# Tests drive the report in Chromium and run Spark on Java: these are installed where possible; otherwise a
+# message says that those tests are skipped.
 engines:
 	@$(call need,chromium chromium-browser google-chrome google-chrome-stable,chromium)
 	@$(call need,java,default-jre-headless)

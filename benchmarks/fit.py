@@ -35,7 +35,7 @@ def main() -> list[dict[str, Any]]:
     figures = []
     for rows, features, repetitions, limit in SIZES:
         X, groups = made_data(rows, features)
-        fair, plain = RobustFairPCA(3), PCA(3, svd_solver="covariance_eigh")
+        fair, plain = RobustFairPCA(3, radius=0.1), PCA(3, svd_solver="covariance_eigh")
         with threadpool_limits(1):
             found = ratio(
                 lambda X=X, g=groups, fair=fair: fair.fit(X, sensitive_features=g),

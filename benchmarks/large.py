@@ -27,7 +27,7 @@ def faces() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def fits(X: np.ndarray, groups: np.ndarray, k: int, limit: float) -> dict[str, Any]:
-    fair, plain = RobustFairPCA(k), PCA(k, svd_solver="covariance_eigh")
+    fair, plain = RobustFairPCA(k, radius=0.1), PCA(k, svd_solver="covariance_eigh")
     found = ratio(
         lambda: fair.fit(X, sensitive_features=groups), lambda: plain.fit(X), repetitions=3
     )
@@ -43,7 +43,7 @@ def fits(X: np.ndarray, groups: np.ndarray, k: int, limit: float) -> dict[str, A
 
 def grid(X: np.ndarray, groups: np.ndarray, k: int) -> dict[str, Any]:
     """Two hundred (fairness weight, radius) points that share eigen-solves, against one fit."""
-    fair = RobustFairPCA(k)
+    fair = RobustFairPCA(k, radius=0.1)
     one = seconds(lambda: fair.fit(X, sensitive_features=groups))
     moments = GroupMoments.from_arrays(X, groups)
     problem = SubspaceProblem(moments.second_moments, moments.shares, k)
@@ -69,7 +69,7 @@ def grid(X: np.ndarray, groups: np.ndarray, k: int) -> dict[str, Any]:
 
 def few_rows() -> dict[str, Any]:
     X, groups = made_data(500, 4_000)
-    fair, plain = RobustFairPCA(3), PCA(3, svd_solver="full")
+    fair, plain = RobustFairPCA(3, radius=0.1), PCA(3, svd_solver="full")
     found = ratio(
         lambda: fair.fit(X, sensitive_features=groups), lambda: plain.fit(X), repetitions=3
     )

@@ -29,7 +29,7 @@ METHODS = {
         1,
     ),
     "ExactlyFairPCA": (ExactlyFairPCA(3), 20),
-    "FairPCA": (FairPCA(3), 20),
+    "FairPCA": (FairPCA(3, tol=1e-9), 20),
     "ConvexFairPCA, means": (ConvexFairPCA(3, constraint="mean"), 20),
     "ConvexFairPCA, means and covariances": (ConvexFairPCA(3, constraint="mean+covariance"), 1),
     "NullSpaceFairPCA": (NullSpaceFairPCA(3), 20),

@@ -39,7 +39,7 @@ def main() -> dict[str, Any]:
         )
         ours = GroupMoments.from_arrays(X, groups)
         theirs = GroupMoments.from_arrays(full, groups)
-        model = RobustFairPCA(3).fit_moments(ours)
+        model = RobustFairPCA(3, radius=0.1).fit_moments(ours)
         apart = abs(model.transform(X) - model.transform(full)).max()
         peak = peak_megabytes(X, groups, model)
     size = abs(theirs.second_moments).max()

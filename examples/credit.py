@@ -47,14 +47,14 @@ print({str(label): int(count) for label, count in zip(labels, counts, strict=Tru
 # %%
 # PCA, a compromise, and equal errors
 # -----------------------------------
-# A fairness weight of 0 and a radius of 0 is plain PCA. The default weighs the gap like the total
-# error, and guards against small groups by a radius of 0.1. ``ExactlyFairPCA`` allows no gap at
-# all.
+# A fairness weight of 0 and a radius of 0 is plain PCA. The default weight, 1, counts the gap
+# like the total error, and the paper's radius of 0.1 guards against small groups.
+# ``ExactlyFairPCA`` allows no gap at all.
 
 k = 4
 models = {
     "PCA": RobustFairPCA(k, fairness_weight=0, radius=0, standardize=True),
-    "RobustFairPCA": RobustFairPCA(k, standardize=True),
+    "RobustFairPCA": RobustFairPCA(k, radius=0.1, standardize=True),
     "ExactlyFairPCA": ExactlyFairPCA(k, standardize=True),
 }
 for name, model in models.items():
@@ -84,8 +84,8 @@ left.set(xlabel="gap between the groups", ylabel="total error")
 left.legend(frameon=False)
 right.fill(*frontier.region.outer.T, color="#e8e8e8")
 right.plot(*frontier.group_errors.T, color="#0072b2")
-for at, colour in ((0, "#888888"), (-1, "#d55e00")):
-    right.plot(*frontier.group_errors[at], "o", color=colour)
+for at, color in ((0, "#888888"), (-1, "#d55e00")):
+    right.plot(*frontier.group_errors[at], "o", color=color)
 level = np.array([frontier.group_errors.min() * 0.9, frontier.group_errors.max() * 1.1])
 right.plot(level, level, ":", color="#666666", label="equal errors")
 right.set(xlim=level, ylim=level, aspect="equal")

@@ -54,12 +54,12 @@ for label, count in zip(model.group_labels_, model.group_counts_, strict=True):
 
 figure, axes = plt.subplots(figsize=(9, 4.2), layout="constrained")
 places = np.arange(len(model.group_labels_))
-colours = ("#888888", "#e69f00", "#0072b2")
-for shift, (name, fitted), colour in zip((-0.15, 0, 0.15), models.items(), colours, strict=True):
+colors = ("#888888", "#e69f00", "#0072b2")
+for shift, (name, fitted), color in zip((-0.15, 0, 0.15), models.items(), colors, strict=True):
     errors = metrics.group_errors(fitted, X, both).values
     intervals = metrics.bootstrap_intervals(fitted, X, both, random_state=0).errors
     reach = np.abs(intervals.T - errors)
-    axes.errorbar(places + shift, errors, reach, fmt="o", capsize=3, color=colour, label=name)
+    axes.errorbar(places + shift, errors, reach, fmt="o", capsize=3, color=color, label=name)
 axes.set_xticks(
     places,
     [
@@ -74,7 +74,7 @@ axes.legend(frameon=False, ncols=3, loc="upper right")
 
 # %%
 # Balancing by sex closes the gap between the sexes and leaves nearly two thirds of the one between
-# intersections; balancing the intersections leaves a quarter. But look at the intervals: with about
+# intersections; balancing the intersections leaves a sixth. But look at the intervals: with about
 # a hundred patients in each group, differences of this size are within reach of chance. The table
 # shows how the method works; it is too small to say that PCA serves one of these groups worse in
 # general.

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
+
+from tests import public_names
 
 EXTRAS = (
     "bokeh",
@@ -59,7 +62,21 @@ def test_parts_are_imported_when_they_are_used():
 def test_all_public_names_are_there():
     import fairspan
 
-    assert set(fairspan.__all__) <= set(dir(fairspan))
+    assert set(dir(fairspan)) == {*fairspan.__all__, "__version__"}
     assert all(getattr(fairspan, name) is not None for name in fairspan.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = fairspan.nothing
+
+
+@pytest.mark.parametrize("name", [*PARTS, "metrics", "objectives", "problem", "solvers"])
+def test_public_modules_show_public_names_only(name):
+    module = import_module(f"fairspan.{name}")
+    shown = {part for part in dir(module) if not part.startswith("__")}
+    assert shown == set(module.__all__)
+
+
+def test_public_names_are_those_written_down():
+    assert public_names.text() == public_names.FILE.read_text(encoding="utf-8"), (
+        "Public names or signatures changed. If that is intended, run `python -m "
+        "tests.public_names`, look at the difference, and say it in CHANGELOG.md."
+    )

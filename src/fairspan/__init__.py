@@ -1,4 +1,4 @@
-"""Principal components that treat groups even-handedly: robust, certified, at the cost of PCA."""
+"""Fair principal component analysis: proved optimal for two groups, proved or bounded for more."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -83,4 +83,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]

@@ -7,7 +7,6 @@ solved through :func:`fairspan.solvers.solve` claims the same about the same dat
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -25,11 +24,11 @@ from fairspan.ground.parameters import (
     is_integer,
 )
 from fairspan.ground.types import BoolArray, FloatArray
+from fairspan.ground.warn import warn
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import MISSING_GROUPS, groups_in_gap
 from fairspan.moments.scales import hidden_features, pooled_scale, warn_of_hidden_features
-from fairspan.objectives.ambiguity import radii_of
-from fairspan.objectives.robust import RobustFairObjective
+from fairspan.objectives.robust import RobustFairObjective, radii_of
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.result import SolverResult
 
@@ -38,8 +37,6 @@ Radius = float | Mapping[Any, float]
 
 _SMALL = 10
 """Groups of fewer rows are warned of."""
-_CALLER = 5
-"""Frames between a warning here and the user's call of fit."""
 
 
 @dataclass(frozen=True)
@@ -257,20 +254,18 @@ def warn_of_small_groups(moments: GroupMoments, n_components: Any) -> None:
     small = {label: count for label, count in pairs if count < least}
     if small and moments.n_groups > 1:
         shown = ", ".join(f"{label!r}: {count}" for label, count in list(small.items())[:5])
-        warnings.warn(
+        warn(
             f"{len(small)} of {moments.n_groups} groups have fewer than {least} rows ({shown}); "
             "their errors say little about other members of these groups.",
             SmallGroupWarning,
-            stacklevel=3,
         )
 
 
 def warn_of_one_group() -> None:
     """Warn that there are no two groups, so that the result is PCA."""
-    warnings.warn(
+    warn(
         "There is only one group, so the result is PCA. Pass sensitive_features=....",
         NoGroupsWarning,
-        stacklevel=_CALLER,
     )
 
 
@@ -285,11 +280,10 @@ def warn_unless_optimal(result: SolverResult, tol: float) -> None:
         The tolerance that was asked for.
     """
     if result.status != "optimal" and not result.is_hidden:
-        warnings.warn(
+        warn(
             f"Solver {result.solver!r} ended with status {result.status!r}: the objective "
             f"{result.objective:.6g} is proved optimal to a relative gap of "
             f"{result.optimality_gap:.2g}, not to tol={tol}. More time may help or, where features "
             "differ much in size, standardize=True.",
             ConvergenceWarning,
-            stacklevel=_CALLER,
         )

@@ -16,6 +16,7 @@ from fairspan.ground.parameters import check_choice
 from fairspan.moments.projection import total_and_gap
 
 __all__ = ["GroupErrorScorer", "error_gap", "total_error", "total_plus_gap"]
+__dir__ = __all__.copy
 
 _MEASURES = ("total", "gap", "total_plus_gap")
 

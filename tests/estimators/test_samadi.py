@@ -66,7 +66,8 @@ def test_a_closed_eigengap_is_bridged():
 def test_random_commuting_groups_are_solved_to_the_tolerance(seed):
     rng = np.random.default_rng(seed)
     X, groups = diagonal_groups(*rng.exponential(1.0, (2, 9)))
-    assert FairPCA(3).fit(X, sensitive_features=groups).optimality_gap_ <= 1e-9
+    for tol in (1e-8, 1e-11):
+        assert FairPCA(3, tol=tol).fit(X, sensitive_features=groups).optimality_gap_ <= tol
 
 
 def test_equal_groups_lose_nothing():

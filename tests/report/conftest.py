@@ -118,6 +118,8 @@ def two_groups(cancer):
         X,
         sensitive_features=groups,
         feature_names=names,
+        n_components=3,
+        radius=0.1,
         standardize=True,
         max_components=3,
         n_bootstrap=50,

@@ -23,7 +23,7 @@ def test_its_numbers_are_those_of_the_estimators(two_groups, cancer):
     data = {"sensitive_features": groups}
     fitted = {
         "pca": RobustFairPCA(3, fairness_weight=0, radius=0, standardize=True),
-        "chosen": RobustFairPCA(3, standardize=True),
+        "chosen": RobustFairPCA(3, radius=0.1, standardize=True),
         "fair_pca": FairPCA(3, standardize=True),
         "exactly_fair": ExactlyFairPCA(3, standardize=True),
     }

@@ -89,7 +89,7 @@ def test_a_search_by_a_scorer_equals_cross_validation_on_moments(table):
     weights = [0.0, 0.5, 2.0]
     with config_context(enable_metadata_routing=True):
         search = GridSearchCV(
-            RobustFairPCA(2),
+            RobustFairPCA(2, radius=0.1),
             {"fairness_weight": weights},
             scoring=scorers.total_plus_gap,
             cv=FOLDS,

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from fairspan.ground import defaults
 from fairspan.ground.atomic import check_place
 from fairspan.ground.parameters import check_integer, check_number
 
@@ -17,20 +18,26 @@ from fairspan.ground.parameters import check_integer, check_number
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the method can be told."""
     method = parser.add_argument_group("the method")
-    method.add_argument("-k", "--components", type=int, default=2, help="how many (default: 2)")
+    method.add_argument(
+        "-k",
+        "--components",
+        type=int,
+        default=defaults.N_COMPONENTS,
+        help="how many (default: %(default)s)",
+    )
     method.add_argument(
         "--fairness-weight",
         type=float,
-        default=1.0,
+        default=defaults.FAIRNESS_WEIGHT,
         metavar="W",
-        help="how much the gap counts against the total error (default: 1)",
+        help="how much the gap counts against the total error (default: %(default)g)",
     )
     method.add_argument(
         "--radius",
         type=float,
-        default=0.1,
+        default=defaults.RADIUS,
         metavar="R",
-        help="how far the truth may lie from the data; 0 trusts the data (default: 0.1)",
+        help="how far the truth may lie from the data; 0 trusts the data (default: %(default)g)",
     )
     method.add_argument(
         "--standardize", action="store_true", help="divide features by their standard deviation"

@@ -9,6 +9,7 @@ from typing import Any
 from fairspan import words
 from fairspan.cli import NOT_PROVED, OK, UsageError, console, summary
 from fairspan.cli.data import add_json_argument
+from fairspan.ground import defaults
 from fairspan.judging.certify import certify
 from fairspan.moments import file as moments_file
 from fairspan.moments.group_moments import GroupMoments
@@ -32,8 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--moments", metavar="SITE.npz", help="moments of other data")
     parser.add_argument("--fairness-weight", type=float, metavar="W", help="default: the model's")
     parser.add_argument("--radius", type=float, metavar="R", help="default: the model's")
-    parser.add_argument("--tolerance", type=float, default=1e-8, metavar="T", help="default: 1e-8")
-    parser.add_argument("--max-time", type=float, default=60.0, help="seconds (default: 60)")
+    parser.add_argument(
+        "--tolerance", type=float, default=defaults.TOL, metavar="T", help="default: %(default)g"
+    )
+    parser.add_argument(
+        "--max-time", type=float, default=defaults.MAX_TIME, help="seconds (default: %(default)s)"
+    )
     add_json_argument(parser)
 
 

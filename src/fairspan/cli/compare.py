@@ -22,6 +22,7 @@ from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.exact import ExactlyFairPCA
 from fairspan.estimators.nullspace import NullSpaceFairPCA
 from fairspan.estimators.samadi import FairPCA
+from fairspan.ground import defaults
 from fairspan.judging.compare import OWN_PCA, compare
 from fairspan.moments.groups import encode_groups
 
@@ -170,7 +171,7 @@ def _numbers(rows: list[dict[str, Any]]) -> dict[str, Any]:
         # Of proofs the worst counts.
         numbers[name] = float(values.max() if name == "optimality_gap" else values.mean())
         if len(rows) > 1 and name not in ("optimality_gap", "seconds"):
-            numbers[f"{name}_range"] = np.quantile(values, [0.025, 0.975]).tolist()
+            numbers[f"{name}_range"] = np.quantile(values, defaults.INTERVAL).tolist()
     worst = next((row for row in rows if row["status"] != "optimal"), rows[0])
     return numbers | {key: worst[key] for key in ("status", "hidden")}
 

@@ -24,6 +24,7 @@ from fairspan.cli.data import (
     load_table_moments,
 )
 from fairspan.frontier.frontier import Frontier, columns_of, fairness_frontier
+from fairspan.ground import defaults
 from fairspan.ground.atomic import replacing
 from fairspan.ground.parameters import check_integer, check_number
 from fairspan.moments.group_moments import GroupMoments
@@ -47,7 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table, or moments")
     add_table_arguments(parser)
-    parser.add_argument("-k", "--components", type=int, default=2, help="how many (default: 2)")
+    parser.add_argument(
+        "-k",
+        "--components",
+        type=int,
+        default=defaults.N_COMPONENTS,
+        help="how many (default: %(default)s)",
+    )
     parser.add_argument(
         "--weights",
         type=float,
@@ -55,17 +62,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="W",
         help="fairness weights (default: the complete curve, for two groups and radius 0)",
     )
-    parser.add_argument("--radius", type=float, default=0.0, metavar="R", help="default: 0")
+    parser.add_argument(
+        "--radius", type=float, default=defaults.RADIUS, metavar="R", help="default: %(default)g"
+    )
     parser.add_argument("--standardize", action="store_true", help="divide by standard deviations")
     parser.add_argument(
         "--bootstrap", type=int, default=0, metavar="N", help="resample N times for intervals"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the resampling (default: 0)")
+    parser.add_argument(
+        "--seed", type=int, default=defaults.SEED, help="of the resampling (default: %(default)s)"
+    )
     parser.add_argument(
         "--max-time",
         type=float,
-        default=5.0,
-        help="seconds for all points, where there are more than two groups (default: 5)",
+        default=defaults.MAX_TIME,
+        help="seconds for all points, where there are more than two groups (default: %(default)s)",
     )
     parser.add_argument(
         "-o",

@@ -32,3 +32,4 @@ __all__ = [
     "make_known_optimum",
     "names",
 ]
+__dir__ = __all__.copy

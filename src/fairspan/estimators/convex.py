@@ -9,6 +9,7 @@ import numpy as np
 
 from fairspan.estimators.base import BaseFairPCA
 from fairspan.fitting import warn_of_one_group
+from fairspan.ground import defaults
 from fairspan.ground.parameters import check_choice, check_integer, check_number
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
@@ -98,14 +99,14 @@ moments_, result_
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int = defaults.N_COMPONENTS,
         *,
         constraint: str = "mean",
         delta: float = 0.0,
         mu: float = 1.0,
         standardize: bool = False,
         solver: str = "auto",
-        tol: float = 1e-8,
+        tol: float = defaults.TOL,
         max_iter: int = 10_000,
     ) -> None:
         self.n_components = n_components

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fairspan.estimators.base import BaseFairPCA
 from fairspan.fitting import warn_of_one_group
+from fairspan.ground import defaults
 from fairspan.ground.parameters import check_number
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.objectives.robust import RobustFairObjective
@@ -93,11 +94,11 @@ class ExactlyFairPCA(BaseFairPCA):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int = defaults.N_COMPONENTS,
         *,
         max_gap: float = 0.0,
         standardize: bool = False,
-        tol: float = 1e-8,
+        tol: float = defaults.TOL,
     ) -> None:
         self.n_components = n_components
         self.max_gap = max_gap

@@ -6,6 +6,7 @@ import numpy as np
 
 from fairspan.estimators.base import BaseFairPCA
 from fairspan.fitting import warn_of_one_group
+from fairspan.ground import defaults
 from fairspan.ground.parameters import check_integer
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
@@ -66,7 +67,7 @@ moments_, result_
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int = defaults.N_COMPONENTS,
         *,
         n_covariance_directions: int = 0,
         standardize: bool = False,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
@@ -16,6 +15,7 @@ from fairspan.estimators.base import BaseFairPCA
 from fairspan.estimators.worst_case import WorstCaseMixin
 from fairspan.exceptions import NoGroupsWarning
 from fairspan.fitting import Counting
+from fairspan.ground import defaults
 from fairspan.ground.parameters import (
     check_choice,
     check_integer,
@@ -26,11 +26,13 @@ from fairspan.ground.parameters import (
 )
 from fairspan.ground.rows import check_weights, is_dask
 from fairspan.ground.types import FloatArray
+from fairspan.ground.warn import warn
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.moments.resampling import resampled_moments
 from fairspan.moments.scales import pooled_scale
-from fairspan.objectives.ambiguity import bootstrap_radii, radii_of
+from fairspan.objectives.ambiguity import bootstrap_radii
+from fairspan.objectives.robust import radii_of
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.door import RETRACTIONS, SOLVERS, SolverOptions, solve
 from fairspan.solvers.result import SolverResult
@@ -57,7 +59,7 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     fairness_weight : float, default=1.0
         How much the gap between groups counts against the total error, 0 or more. It is the
         paper's lambda, and is never lowered.
-    radius : float, mapping or "bootstrap", default=0.1
+    radius : float, mapping or "bootstrap", default=0.0
         Size of the ambiguity set. A number is the paper's alpha: group a gets
         ``radius / sqrt(n_a)``. A mapping {label: radius} sets each group's own. It is in squared
         units of the data, so standardised data makes it comparable; 0 trusts the data as it is.
@@ -154,27 +156,27 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     >>> groups = data.target_names[data.target]
     >>> pca = RobustFairPCA(3, standardize=True).fit(data.data, sensitive_features=groups)
     >>> pca.group_labels_, pca.group_errors_.round(2)
-    (['benign', 'malignant'], array([8.5 , 8.58]))
+    (['benign', 'malignant'], array([8.58, 8.58]))
     >>> pca.result_.status
     'optimal'
     """
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int = defaults.N_COMPONENTS,
         *,
-        fairness_weight: float = 1.0,
-        radius: float | Mapping[Any, float] | str = 0.1,
-        radius_level: float = 0.95,
-        n_bootstrap: int = 200,
+        fairness_weight: float = defaults.FAIRNESS_WEIGHT,
+        radius: float | Mapping[Any, float] | str = defaults.RADIUS,
+        radius_level: float = defaults.LEVEL,
+        n_bootstrap: int = defaults.RADIUS_REPLICATES,
         group_weights: str | Mapping[Any, float] = "share",
         missing_groups: str = "raise",
         standardize: bool = False,
         solver: str = "auto",
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        max_time: float = 5.0,
-        n_init: int = 20,
+        tol: float = defaults.TOL,
+        max_iter: int = defaults.MAX_ITER,
+        max_time: float = defaults.MAX_TIME,
+        n_init: int = defaults.N_INIT,
         retraction: str = "qr",
         random_state: Any = None,
         verbose: int = 0,
@@ -250,12 +252,11 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:
         counting = self._counting()
         if counting.in_gap(moments).sum() < 2 and self.fairness_weight > 0:
-            warnings.warn(
+            warn(
                 "There are no two groups to compare, so "
                 f"fairness_weight={self.fairness_weight} has no effect. Pass "
                 "sensitive_features=..., or set fairness_weight=0.",
                 NoGroupsWarning,
-                stacklevel=4,
             )
         objective = counting.objective_of(moments, self.fairness_weight, self._radii(moments))
         result = solve(problem, objective, self._options())

@@ -8,6 +8,7 @@ import numpy as np
 
 from fairspan.estimators.base import BaseFairPCA
 from fairspan.fitting import warn_of_one_group
+from fairspan.ground import defaults
 from fairspan.ground.parameters import check_choice, check_integer, check_number
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
@@ -41,7 +42,7 @@ class FairPCA(BaseFairPCA):
         "multiplicative_weights" is the published algorithm.
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
-    tol : float, default=1e-9
+    tol : float, default=1e-8
         The relative gap between value and proved bound at which the search ends; of a loss that
         vanishes beside the total variance, relative to a ten-thousandth of the latter.
     max_iter : int, default=1000
@@ -96,12 +97,12 @@ moments_, result_
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int = defaults.N_COMPONENTS,
         *,
         solver: str = "exact",
         standardize: bool = False,
-        tol: float = 1e-9,
-        max_iter: int = 1000,
+        tol: float = defaults.TOL,
+        max_iter: int = defaults.MAX_ITER,
         learning_rate: float = 1.0,
         iterate: str = "best",
     ) -> None:

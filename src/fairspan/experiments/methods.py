@@ -42,6 +42,8 @@ DELTAS = (0.0, 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9)
 MUS = (1e-4, 1e-3, 1e-2, 0.05, 0.5)
 DESCENTS = 20
 """Random starts of the paper's algorithm."""
+FAIRPCA_TOL = 1e-9
+"""The relative gap at which FairPCA's search ends."""
 NEGLIGIBLE = 1e-3
 """A delta that provably cannot lower the error by a larger share is solved as delta = 0."""
 _LARGE = 200
@@ -94,9 +96,9 @@ def method(name: str, settings: Settings) -> Method:
         return Method(tuple(grid), partial(_rfpca, settings))
     if name == "fairpca":
         if settings.fairpca == "exact":
-            return Method(tuple(grid), partial(_estimated, FairPCA(k)))
+            return Method(tuple(grid), partial(_estimated, FairPCA(k, tol=FAIRPCA_TOL)))
         grid = [{"learning_rate": rate} for rate in LEARNING_RATES]
-        estimator = FairPCA(k, solver="multiplicative_weights")
+        estimator = FairPCA(k, solver="multiplicative_weights", tol=FAIRPCA_TOL)
         return Method(tuple(grid), partial(_estimated, estimator))
     if name == "cfpca-mean":
         grid = [{"delta": delta} for delta in DELTAS]

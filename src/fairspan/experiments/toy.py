@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from fairspan.estimators.samadi import FairPCA
-from fairspan.experiments.protocol import GROUPS, Part, judge, standardised
+from fairspan.experiments.methods import FAIRPCA_TOL
+from fairspan.experiments.protocol import GROUPS, Part, judge, standardized
 from fairspan.experiments.settings import Settings
 from fairspan.experiments.store import Row
 from fairspan.fitting import prepare
@@ -95,7 +96,7 @@ def arrows(source: str, seed: int) -> list[Row]:
         objective = RobustFairObjective(problem.shares, weight, np.zeros(2))
         result = solve(problem, objective, boundary=boundary)
         found.append(("rfpca", weight, result.components.T))
-    found.append(("fairpca", 0.0, FairPCA(1).fit_moments(moments).components_.T))
+    found.append(("fairpca", 0.0, FairPCA(1, tol=FAIRPCA_TOL).fit_moments(moments).components_.T))
     rows = []
     for name, weight, V in found:
         errors = problem.errors(V)
@@ -128,8 +129,8 @@ def radius(simulation: int, settings: Settings) -> list[Row]:
         ARE + ABDiff for each radius of the majority and the minority.
     """
     rng = np.random.default_rng(simulation)
-    train, test = standardised(sample(rng, TRAIN), sample(rng, TEST), scale=False)
-    moments, judges = train.moments, judge(test.X, train, test, settings.gap_centring)
+    train, test = standardized(sample(rng, TRAIN), sample(rng, TEST), scale=False)
+    moments, judges = train.moments, judge(test.X, train, test, settings.gap_centering)
     problem = prepare(moments).problem(1)
     rows = []
     for base in BASES:

@@ -14,6 +14,7 @@ from fairspan import words
 from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
 from fairspan.fitting import least_rows, prepare, warn_of_small_groups
 from fairspan.frontier.frontier import Frontier, fairness_frontier
+from fairspan.ground import defaults
 from fairspan.ground.parameters import check_components, check_number
 from fairspan.ground.rows import check_real
 from fairspan.ground.types import FLOATS, BoolArray, FloatArray, Label
@@ -148,11 +149,11 @@ def advise(
     X: Any,
     sensitive_features: Any,
     *,
-    n_components: int = 2,
+    n_components: int = defaults.N_COMPONENTS,
     target_gap: float | None = None,
-    standardize: bool = True,
-    level: float = 0.95,
-    n_bootstrap: int = 1000,
+    standardize: bool = False,
+    level: float = defaults.LEVEL,
+    n_bootstrap: int = defaults.N_BOOTSTRAP,
     random_state: Any = None,
 ) -> Advice:
     """Assess the gap between groups under PCA, and the price of closing it.
@@ -167,7 +168,7 @@ def advise(
         Number of components.
     target_gap : float, optional
         The gap to reach; a tenth of PCA's if not given.
-    standardize : bool, default=True
+    standardize : bool, default=False
         Divide features by their standard deviation.
     level : float, default=0.95
         Confidence level of the intervals.
@@ -188,7 +189,9 @@ def advise(
     >>> import fairspan
     >>> data = load_breast_cancer()
     >>> groups = data.target_names[data.target]
-    >>> advice = fairspan.advise(data.data, groups, n_components=3, random_state=0)
+    >>> advice = fairspan.advise(
+    ...     data.data, groups, n_components=3, standardize=True, random_state=0
+    ... )
     >>> advice.distinguishable, round(advice.pca_gap, 2), round(advice.weight_for_target, 2)
     (False, 1.61, 0.52)
     """

@@ -7,7 +7,6 @@ proved accuracy they are complete: no other subspace is better in one and no wor
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
@@ -20,6 +19,7 @@ from sklearn.utils import check_array
 from fairspan.fitting import Counting, Radius, prepare, warn_of_small_groups
 from fairspan.frontier.points import Point, bootstrap_intervals, curve_points, solve_points
 from fairspan.frontier.request import check_numbers, check_radii, moments_to_compare
+from fairspan.ground import defaults
 from fairspan.ground.parameters import (
     check_components,
     check_integer,
@@ -28,6 +28,7 @@ from fairspan.ground.parameters import (
     generator_from,
 )
 from fairspan.ground.types import FLOATS, FloatArray, Label
+from fairspan.ground.warn import warn
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import encode_groups
 from fairspan.moments.resampling import resampled_moments
@@ -181,16 +182,16 @@ def columns_of(frontier: Frontier) -> dict[str, Any]:
 
 def fairness_frontier(
     X_or_moments: Any,
-    n_components: int,
+    n_components: int = defaults.N_COMPONENTS,
     *,
     sensitive_features: Any = None,
     fairness_weights: Any = None,
-    radius: Any = 0.0,
+    radius: Any = defaults.RADIUS,
     n_bootstrap: int = 0,
     standardize: bool = False,
     group_weights: str | Mapping[Any, float] = "share",
     missing_groups: str = "raise",
-    max_time: float = 5.0,
+    max_time: float = defaults.MAX_TIME,
     random_state: Any = None,
 ) -> Frontier:
     """Find the trade-off between the total error and the gap between groups.
@@ -204,7 +205,7 @@ def fairness_frontier(
     ----------
     X_or_moments : array-like of shape (n_samples, n_features) or GroupMoments
         The data, or all that is needed of it.
-    n_components : int
+    n_components : int, default=2
         Number of components, from 1 to n_features.
     sensitive_features : array-like, frame or dict, optional
         The group of each row of X.
@@ -318,9 +319,8 @@ def _warn_of_gaps(points: list[Point]) -> None:
     gaps = [point.optimality_gap for point in points if point.status != "optimal"]
     # Where rounding hides the objective, a warning has named the features.
     if gaps and min(gaps) < 1:
-        warnings.warn(
+        warn(
             f"{len(gaps)} of {len(points)} points are not proved optimal to a relative gap of "
             f"{SolverOptions.tol}; the largest gap is {max(gaps):.2g}.",
             ConvergenceWarning,
-            stacklevel=3,
         )

@@ -10,6 +10,7 @@ import numpy as np
 
 from fairspan.fitting import Counting, Radius
 from fairspan.frontier.request import Grid
+from fairspan.ground import defaults
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.problem.subspace import SubspaceProblem
@@ -18,8 +19,6 @@ from fairspan.solvers.result import SolverResult, is_closed, settled
 from fairspan.solvers.two_groups.lines import Boundary
 from fairspan.solvers.two_groups.penalty import penalty_bound, penalty_weight
 from fairspan.solvers.two_groups.trace import TradeOff
-
-_INTERVAL = (0.025, 0.975)
 
 
 class Point(NamedTuple):
@@ -153,7 +152,7 @@ def bootstrap_intervals(
         gaps.append(counting.gap(errors, moments))
         groups.append(errors)
     total, gap, group = (
-        np.moveaxis(np.quantile(found, _INTERVAL, axis=0), 0, -1)
+        np.moveaxis(np.quantile(found, defaults.INTERVAL, axis=0), 0, -1)
         for found in (totals, gaps, groups)
     )
     return total, gap, group

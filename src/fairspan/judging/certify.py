@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairspan.fitting import Counting, check_moments, prepare
+from fairspan.ground import defaults
 from fairspan.ground.parameters import check_number
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
@@ -25,8 +26,8 @@ def certify(
     radius: float | Mapping[Any, float],
     group_weights: str | Mapping[Any, float] = "share",
     missing_groups: str = "raise",
-    tol: float = 1e-8,
-    max_time: float = 5.0,
+    tol: float = defaults.TOL,
+    max_time: float = defaults.MAX_TIME,
 ) -> SolverResult:
     """Prove how far a projection is from the best one, whoever found it.
 
@@ -78,7 +79,7 @@ def certify(
     # Rounding left in the rows would show in their errors.
     errors = problem.errors(np.linalg.qr(rows.T)[0])
     value = objective.value(errors)
-    best = solve(problem, objective, SolverOptions(tol=min(tol, 1e-8), max_time=max_time))
+    best = solve(problem, objective, SolverOptions(tol=min(tol, defaults.TOL), max_time=max_time))
     judged = replace(
         best,
         components=rows,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from fairspan.exceptions import HiddenFeatureWarning
 from fairspan.ground.parameters import LARGEST
 from fairspan.ground.types import UNIT, BoolArray, FloatArray
+from fairspan.ground.warn import warn
 from fairspan.moments.group_moments import GroupMoments
 
 
@@ -77,12 +76,11 @@ def warn_of_hidden_features(moments: GroupMoments, hidden: BoolArray) -> None:
         What :func:`hidden_features` found.
     """
     if hidden.any():
-        warnings.warn(
+        warn(
             f"{_named(moments, hidden)} a variance so small compared with the largest "
             f"({moments.variances.max():.2g}) that rounding hides it: group errors, objective and "
             "bound say nothing about it. Look for outliers, or use standardize=True.",
             HiddenFeatureWarning,
-            stacklevel=5,
         )
 
 

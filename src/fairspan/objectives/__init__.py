@@ -3,3 +3,4 @@
 from fairspan.objectives.robust import RobustFairObjective
 
 __all__ = ["RobustFairObjective"]
+__dir__ = __all__.copy

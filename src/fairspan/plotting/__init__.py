@@ -16,3 +16,4 @@ __all__ = [
     "plot_loadings",
     "plot_projection",
 ]
+__dir__ = __all__.copy

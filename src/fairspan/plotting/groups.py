@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fairspan import metrics
 from fairspan.estimators.robust import RobustFairPCA
-from fairspan.ground import palette
+from fairspan.ground import defaults, palette
 from fairspan.ground.parameters import check_components, check_integer, check_replicates, is_listing
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
@@ -26,8 +26,8 @@ def plot_group_errors(
     X: Any,
     sensitive_features: Any = None,
     *,
-    n_bootstrap: int = 500,
-    random_state: Any = 0,
+    n_bootstrap: int = defaults.N_BOOTSTRAP,
+    random_state: Any = defaults.SEED,
     ax: Any = None,
 ) -> Any:
     r"""Draw the error of each group, with bootstrap intervals.
@@ -40,7 +40,7 @@ def plot_group_errors(
         The data; moments have no intervals.
     sensitive_features : array-like, frame or dict, optional
         The group of each row.
-    n_bootstrap : int, default=500
+    n_bootstrap : int, default=1000
         Bootstrap replicates, 20 or more; 0 for no intervals.
     random_state : int, RandomState instance or None, default=0
         Seed of the bootstrap; all models meet the same replicates if it is an int.
@@ -78,7 +78,7 @@ def plot_group_errors(
     for j, (name, model) in enumerate(named.items()):
         errors = metrics.group_errors(model, moments).values
         at = places + (j - (len(named) - 1) / 2) * width
-        bars = axes.bar(at, errors, 0.94 * width, label=name, color=_colour(j, len(named)))
+        bars = axes.bar(at, errors, 0.94 * width, label=name, color=_color(j, len(named)))
         if n_bootstrap:
             found = metrics.bootstrap_intervals(
                 model, X, sensitive_features, n_bootstrap=n_bootstrap, random_state=random_state
@@ -100,8 +100,8 @@ def plot_errors_by_components(
     sensitive_features: Any = None,
     *,
     n_components: Iterable[int] | None = None,
-    fairness_weight: float = 1.0,
-    radius: float = 0.1,
+    fairness_weight: float = defaults.FAIRNESS_WEIGHT,
+    radius: float = defaults.RADIUS,
     standardize: bool = False,
     ax: Any = None,
 ) -> Any:
@@ -115,7 +115,7 @@ def plot_errors_by_components(
         The group of each row of X.
     n_components : iterable of int, optional
         Numbers of components; from 1 up to 10, or to the number of features less one, if not given.
-    fairness_weight, radius : float, default=1.0 and 0.1
+    fairness_weight, radius : float, default=1.0 and 0.0
         As in RobustFairPCA, which is compared with plain PCA.
     standardize : bool, default=False
         Divide features by their standard deviation.
@@ -153,14 +153,14 @@ def plot_errors_by_components(
         raise ValueError("n_components is empty; give at least one number.")
     axes = axes_or_new(ax)
     settings = {"PCA": (0.0, 0.0), "RobustFairPCA": (fairness_weight, radius)}
-    for (name, (weight, size)), colour in zip(
+    for (name, (weight, size)), color in zip(
         settings.items(), (palette.PCA, palette.CURVE), strict=True
     ):
         errors = np.array([_errors(moments, k, weight, size, standardize) for k in numbers])
         low, high = errors.min(axis=1), errors.max(axis=1)
-        axes.fill_between(numbers, low, high, color=colour, alpha=0.2, lw=0)
-        axes.plot(numbers, high, "o-", color=colour, ms=4, label=name)
-        axes.plot(numbers, low, "o-", color=colour, ms=4)
+        axes.fill_between(numbers, low, high, color=color, alpha=0.2, lw=0)
+        axes.plot(numbers, high, "o-", color=color, ms=4, label=name)
+        axes.plot(numbers, low, "o-", color=color, ms=4)
     axes.set_xticks(numbers)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("number of components")
@@ -180,10 +180,10 @@ def _errors(
     return errors
 
 
-def _colour(j: int, n: int) -> str:
+def _color(j: int, n: int) -> str:
     """The chosen colour for one model; for several the first is in the background."""
-    colours = (palette.CURVE,) if n == 1 else (palette.PALE, palette.CURVE, *palette.SERIES)
-    return colours[j % len(colours)]
+    colors = (palette.CURVE,) if n == 1 else (palette.PALE, palette.CURVE, *palette.SERIES)
+    return colors[j % len(colors)]
 
 
 def _draw_whiskers(axes: Any, at: npt.NDArray[Any], intervals: FloatArray) -> None:

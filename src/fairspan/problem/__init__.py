@@ -3,3 +3,4 @@
 from fairspan.problem.subspace import SubspaceProblem
 
 __all__ = ["SubspaceProblem"]
+__dir__ = __all__.copy

@@ -15,6 +15,7 @@ from fairspan.report._content import Report
 from fairspan.report._page import require_bokeh
 
 __all__ = ["Report", "build", "write_report"]
+__dir__ = __all__.copy
 
 
 def write_report(path: str | os.PathLike[str], X: Any, **options: Any) -> Report:

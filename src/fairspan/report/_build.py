@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from fairspan.fitting import prepare, warn_of_small_groups
+from fairspan.ground import defaults
 from fairspan.ground.parameters import (
     check_components,
     check_flag,
@@ -26,7 +27,7 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import encode_groups
 from fairspan.report._analysis import Analysis, Data, analyse, n_solves, seconds_each
 from fairspan.report._content import Report, facts_of, groups_of, page_data, projected_rows
-from fairspan.report._intervals import LEVEL, Rows, bootstrap_all, check_resampling
+from fairspan.report._intervals import Rows, bootstrap_all, check_resampling
 from fairspan.report._settings import Settings
 
 SCOPE = (
@@ -42,17 +43,17 @@ def build(
     X: Any,
     *,
     sensitive_features: Any = None,
-    n_components: int = 3,
-    fairness_weight: float = 1.0,
-    radius: float = 0.1,
+    n_components: int = defaults.N_COMPONENTS,
+    fairness_weight: float = defaults.FAIRNESS_WEIGHT,
+    radius: float = defaults.RADIUS,
     standardize: bool = False,
     feature_names: Sequence[str] | None = None,
     title: str | None = None,
     sample_weight: Any = None,
     max_components: int | None = None,
-    n_bootstrap: int = 500,
+    n_bootstrap: int = defaults.N_BOOTSTRAP,
     include_rows: bool = False,
-    random_state: int = 0,
+    random_state: int = defaults.SEED,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Analyse how PCA and RobustFairPCA serve the groups of a table.
@@ -63,11 +64,11 @@ def build(
         The data, or its moments; a report made from moments has no intervals.
     sensitive_features : array-like, frame or dict
         The group of each row of X; at least two groups.
-    n_components : int, default=3
+    n_components : int, default=2
         Number of components, from 1 to n_features - 1.
     fairness_weight : float, default=1.0
         How much the gap between groups counts against the total error.
-    radius : float, default=0.1
+    radius : float, default=0.0
         Size of the ambiguity set, as in RobustFairPCA.
     standardize : bool, default=False
         Divide features by their standard deviation over all rows.
@@ -80,7 +81,7 @@ def build(
     max_components : int, optional
         The largest number of components to look at; n_components at least. By default 8 for two
         groups and 4 for more, whose every stop is solved beforehand.
-    n_bootstrap : int, default=500
+    n_bootstrap : int, default=1000
         Bootstrap replicates for the intervals; 0 for none.
     include_rows : bool, default=False
         Also hold up to 2,000 rows, projected on the first two components. Without it a report
@@ -143,7 +144,10 @@ def build(
         },
         "stops": {"components": numbers, "weights": settings.weights, "radii": settings.radii},
         "by_components": list(map(page_data, found, intervals)),
-        "intervals": {"level": LEVEL, "replicates": n_bootstrap if rows is not None else 0},
+        "intervals": {
+            "level": defaults.LEVEL,
+            "replicates": n_bootstrap if rows is not None else 0,
+        },
         "projected": None,
         "scope": SCOPE,
         "versions": _versions(),

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fairspan.ground import defaults
 from fairspan.ground.types import FloatArray
 from fairspan.judging.bootstrap import gap_interval, replicates
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.moments.projection import Projection
 
-LEVEL = 0.95
 _BLOCK = 2**21
 """Numbers held at once: errors of rows, or rows."""
 
@@ -101,16 +101,15 @@ def _row_errors(
         X, groups = rows.X[some], Groups(rows.groups.codes[some], rows.groups.labels)
         for j, components in enumerate(batch):
             projection = Projection(components, moments.mean, scale, None)
-            centres = projection.centres(moments, "global")
-            errors[some, j] = projection.row_errors(X, groups, centres)
+            centers = projection.centers(moments, "global")
+            errors[some, j] = projection.row_errors(X, groups, centers)
     return errors
 
 
 def _intervals(rows: Rows, errors: FloatArray, means: FloatArray) -> dict[str, FloatArray]:
     codes, weight = rows.groups.codes, rows.weight
     centre = np.bincount(codes, weight * errors) / np.bincount(codes, weight)
-    edges = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     return {
-        "errors": np.quantile(means, edges, axis=0).T,
-        "gap": gap_interval(centre, means, LEVEL),
+        "errors": np.quantile(means, defaults.INTERVAL, axis=0).T,
+        "gap": gap_interval(centre, means, defaults.LEVEL),
     }

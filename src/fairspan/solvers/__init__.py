@@ -4,3 +4,4 @@ from fairspan.solvers.door import SolverOptions, solve
 from fairspan.solvers.result import SolverResult
 
 __all__ = ["SolverOptions", "SolverResult", "solve"]
+__dir__ = __all__.copy

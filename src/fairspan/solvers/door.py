@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fairspan.ground import defaults
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.descent import solve_subgradient
@@ -25,10 +26,10 @@ class SolverOptions:
     """How to solve: the solver's name and its settings."""
 
     solver: str = "auto"
-    tol: float = 1e-8
-    max_iter: int = 1000
-    max_time: float = 5.0
-    n_init: int = 20
+    tol: float = defaults.TOL
+    max_iter: int = defaults.MAX_ITER
+    max_time: float = defaults.MAX_TIME
+    n_init: int = defaults.N_INIT
     retraction: Any = "qr"
     rng: np.random.Generator | None = None
 

@@ -1,0 +1,21 @@
+"""Default settings, the same for every estimator, function, plot and command."""
+
+from __future__ import annotations
+
+N_COMPONENTS = 2
+FAIRNESS_WEIGHT = 1.0
+RADIUS = 0.0
+"""The data is trusted; the paper's experiments use 0.05 to 0.15."""
+TOL = 1e-8
+MAX_ITER = 1000
+MAX_TIME = 5.0
+N_INIT = 20
+LEVEL = 0.95
+"""Confidence level of intervals, and of the radius that is found by resampling."""
+INTERVAL = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+N_BOOTSTRAP = 1000
+"""Replicates behind an interval."""
+RADIUS_REPLICATES = 200
+"""Replicates behind ``radius="bootstrap"``; each needs moments of its own."""
+SEED = 0
+"""Of pages, pictures and commands, so that the same data gives the same."""

@@ -1,0 +1,79 @@
+"""The same setting has the same default wherever it can be given."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+from importlib import import_module
+
+import pytest
+
+import fairspan
+from fairspan import metrics, plotting, report, scorers, solvers, sources
+from fairspan.cli import COMMANDS
+
+MODULES = (fairspan, metrics, plotting, report, scorers, solvers, sources)
+# Made-up data has numbers of its own.
+ENTRIES = {
+    name: entry
+    for module in MODULES
+    for name in module.__all__
+    if inspect.isfunction(entry := getattr(module, name))
+    or (inspect.isclass(entry) and not issubclass(entry, Warning | dict))
+}
+DEFAULTS = {
+    "n_components": 2,
+    "fairness_weight": 1.0,
+    "radius": 0.0,
+    "standardize": False,
+    "group_weights": "share",
+    "missing_groups": "raise",
+    "solver": "auto",
+    "tol": 1e-8,
+    "max_time": 5.0,
+    "n_init": 20,
+    "retraction": "qr",
+    "level": 0.95,
+    "radius_level": 0.95,
+    "n_bootstrap": 1000,
+    "centering": "global",
+    "gap_centering": "global",
+}
+OTHERS = {
+    ("FairPCA", "solver"): "exact",
+    # The solver that found a result.
+    ("SolverResult", "solver"): "",
+    # Replicates of a radius, which moments are made of, not of an interval.
+    ("RobustFairPCA", "n_bootstrap"): 200,
+    # Off: each replicate would be solved anew.
+    ("fairness_frontier", "n_bootstrap"): 0,
+    # A range of numbers, drawn against each other.
+    ("plot_errors_by_components", "n_components"): None,
+}
+"""Where a name means something else, and what its default is there."""
+IN_OPTIONS = {"components": "n_components", "tolerance": "tol", "bootstrap": "n_bootstrap"}
+
+
+def test_functions_and_estimators_agree():
+    found = {
+        (name, parameter.name): parameter.default
+        for name, entry in ENTRIES.items()
+        for parameter in inspect.signature(entry).parameters.values()
+        if parameter.name in DEFAULTS and parameter.default is not parameter.empty
+    }
+    expected = {where: OTHERS.get(where, DEFAULTS[where[1]]) for where in found}
+    assert found == expected
+    assert set(OTHERS) <= set(found)
+    assert {name for _, name in found} == set(DEFAULTS)
+
+
+# The paper's experiments are run with the paper's settings.
+@pytest.mark.parametrize("command", set(COMMANDS) - {"reproduce"})
+def test_commands_agree(command):
+    parser = argparse.ArgumentParser()
+    import_module(COMMANDS[command][1]).add_arguments(parser)
+    for action in parser._actions:
+        name = IN_OPTIONS.get(action.dest, action.dest)
+        if name in DEFAULTS and action.default is not None:
+            where = ("fairness_frontier" if command == "frontier" else command, name)
+            assert action.default == OTHERS.get(where, DEFAULTS[name]), action.dest
