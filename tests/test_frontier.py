@@ -281,6 +281,7 @@ def test_the_table_has_a_row_for_each_point(frontier, monkeypatch):
         "lower_bound",
         "optimality_gap",
         "status",
+        "hidden",
     ]
     assert len(table) == len(frontier.gap)
     assert (table["error_malignant"] - table["error_benign"]).to_numpy() == pytest.approx(

@@ -29,6 +29,7 @@ FIT_KEYS = {
     "lower_bound",
     "optimality_gap",
     "status",
+    "hidden",
     "explained_variance_ratio",
 }
 """What programs rely on."""
@@ -59,8 +60,8 @@ def test_fit_saves_the_model_and_tells_its_numbers_exactly(fairspan, people, fit
 def test_fit_speaks_to_people(fairspan):
     answer = fairspan(FIT)
     assert answer.out.startswith("people.csv: 120 rows, 4 features, 2 groups by sex\n")
-    assert "PCA reconstructs group '" in answer.out
-    assert "Proved with" in answer.out
+    assert "With 2 components, PCA reconstructs " in answer.out
+    assert "\nProved optimal within " in answer.out
     assert "Next:  fairspan transform model.npz people.csv" in answer.out
     assert answer.err == ""
     assert "\x1b" not in answer.out
@@ -176,7 +177,8 @@ def test_the_frontier_is_written_in_full(fairspan, people, folder):
     line = "frontier people.csv -s sex --drop id region count -k 2 --standardize"
     answer = fairspan(f"{line} -o curve.csv -o curve.json -o curve.png -o curve.svg")
     assert answer.code == 0
-    assert "of the gap can be closed for" in answer.out
+    assert "The gap can be closed for" in answer.out
+    assert "Every point is proved optimal within" in answer.out
     expected = fairness_frontier(people.X, 2, sensitive_features=people.sex, standardize=True)
     with open("curve.csv", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -222,7 +224,7 @@ def test_certify_proves_anew_and_its_exit_code_tells(fairspan, people, fitted, f
     GroupMoments.from_arrays(other, ["a", "b"] * 30).save("other.npz")
     answer = fairspan("certify model.npz --moments other.npz")
     assert answer.code == 3
-    assert "some subspace may be better by up to" in answer.out
+    assert "Not proved optimal: another projection may lower the objective" in answer.out
     assert fairspan("certify model.npz --moments other.npz --tolerance 10").code == 0
     fitted.save("small.npz", moments=False)
     assert fairspan("certify small.npz").code == 2
@@ -304,8 +306,11 @@ def test_a_report_of_many_settings_shows_that_it_lives(fairspan):
 
 def test_all_components_leave_nothing_to_choose(fairspan):
     answer = fairspan("fit people.csv -s sex --drop id region count -k 4")
-    assert "All 4 components keep everything: there is nothing to choose." in answer.out
-    assert "eigen-solve" not in answer.out
+    told = "All components are kept: nothing is lost, and there is nothing to choose."
+    assert told in answer.out
+    assert "optimal" not in answer.out
+    fairspan("fit people.csv -s sex --drop id region count -k 4 -o all.npz")
+    assert told in fairspan("info all.npz").out
 
 
 @pytest.mark.parametrize(

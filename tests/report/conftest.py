@@ -14,6 +14,8 @@ from fairspan import report
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 HOSTILE = "<img src=x onerror=alert(1)>"
+SLIDERS = ("weight", "radius", "components")
+SENTENCES = ("headline", "effect", "proof")
 
 
 def chromium() -> str:
@@ -26,6 +28,57 @@ def chromium() -> str:
     return found
 
 
+class Page:
+    """An open report."""
+
+    def __init__(self, browser, path, *, width=1280, **options):
+        viewport = {"width": width, "height": 900}
+        self.context = browser.new_context(viewport=viewport, offline=True, **options)
+        self.troubles, self.requests = [], []
+        self.tab = self.context.new_page()
+        self.tab.on("pageerror", lambda error: self.troubles.append(str(error)))
+        self.tab.on("dialog", lambda dialog: self.troubles.append(f"dialog {dialog.message}"))
+        self.tab.on("console", self._listen)
+        self.tab.on("request", lambda request: self.requests.append(request.url))
+        self.tab.goto(path.as_uri())
+        self.tab.wait_for_selector("html[data-ready=true]", timeout=30_000)
+
+    def _listen(self, message):
+        if message.type in ("error", "warning"):
+            self.troubles.append(message.text)
+
+    def move(self, name, place):
+        script = "(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }"
+        self.tab.locator(f"#{name}").evaluate(script, int(place))
+
+    def text(self, name):
+        return self.tab.locator(f"#{name}").inner_text()
+
+    def summary(self):
+        """All sentences, with plain spaces."""
+        told = " ".join(filter(None, map(self.text, SENTENCES)))
+        return told.replace("\N{NO-BREAK SPACE}", " ")
+
+    def table(self):
+        """Values of the table: groups, total, gap; PCA and chosen."""
+        cells = "rows => rows.map(r => [...r.querySelectorAll('[data-value]')]"
+        script = f"{cells}.map(c => Number(c.dataset.value)))"
+        return np.array(self.tab.locator("#table tbody tr").evaluate_all(script))
+
+    def column(self, source, name):
+        """A column of a chart's source."""
+        script = """([source, name]) => {
+          for (const one of Bokeh.documents) {
+            const found = one.get_model_by_name(source);
+            if (found) return [...found.data[name]];
+          }
+        }"""
+        return self.tab.evaluate(script, [source, name])
+
+    def overflows(self):
+        return self.tab.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     executable = chromium()
@@ -34,6 +87,22 @@ def browser(tmp_path_factory):
         started = running.chromium.launch(executable_path=executable, args=ARGUMENTS)
         yield started
         started.close()
+
+
+@pytest.fixture(scope="module")
+def open_page(browser, tmp_path_factory):
+    opened = []
+    folder = tmp_path_factory.mktemp("reports")
+
+    def start(made, **options):
+        path = folder / f"{len(opened)}.html"
+        made.write_html(path)
+        opened.append(Page(browser, path, **options))
+        return opened[-1]
+
+    yield start
+    for page in opened:
+        page.context.close()
 
 
 @pytest.fixture(scope="session")

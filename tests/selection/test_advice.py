@@ -40,8 +40,8 @@ def test_the_gap_of_pca_and_the_weight_that_closes_it_are_right():
     assert all(value <= 1.0 for value in gaps[k - 1 :])
     assert gaps[k - 2] > 1.0
     text = str(found)
-    assert "tells it from sampling noise" in text
-    assert "nothing about fairness" in text
+    assert ") is distinguishable from sampling noise" in text
+    assert "nothing about the fairness" in text
 
 
 def _pca_means(X, groups, k):
@@ -54,7 +54,7 @@ def test_groups_that_are_alike_cannot_be_told_from_noise():
     X, groups = table(1.0)
     found = advise(X, groups, random_state=0)
     assert not found.distinguishable
-    assert "does not tell it from sampling noise" in str(found)
+    assert "is not distinguishable from sampling noise" in str(found)
 
 
 def test_three_groups_and_unreachable_targets_are_described():
@@ -77,7 +77,7 @@ def test_a_group_of_very_few_rows_proves_nothing():
     assert found.too_small == ("b",)
     assert np.isnan(found.pca_gap_interval).all()
     assert np.isnan(found.pca_error_intervals[1]).all()
-    assert "does not tell it from sampling noise. Too few rows to tell: b." in str(found)
+    assert f"The gap is {found.pca_gap:.4g}. Too few rows to judge: b.\n" in str(found)
     assert "(no interval), 1 row\n" in str(found)
 
 
@@ -89,11 +89,11 @@ def test_groups_with_enough_rows_are_still_told_apart_beside_a_small_one():
         found = advise(X, groups, standardize=False, random_state=0)
     assert found.distinguishable
     assert found.pca_gap_interval == pytest.approx(alone.pca_gap_interval, rel=0.1)
-    assert "Too few rows to tell it from sampling noise: c. Gap between the others: " in str(found)
+    assert "Too few rows to judge: c. The gap between the other groups (95 %" in str(found)
     with pytest.warns(SmallGroupWarning):
         small = advise(X[:16], ["a", "b"] * 8, random_state=0)
     assert not small.distinguishable
-    assert "Too few rows to tell: a, b." in str(small)
+    assert "Too few rows to judge: a, b." in str(small)
 
 
 def test_where_nothing_is_lost_rounding_is_no_gap():
@@ -103,4 +103,5 @@ def test_where_nothing_is_lost_rounding_is_no_gap():
     assert found.pca_gap == 0
     assert found.pca_gap_interval.tolist() == [0, 0]
     assert not found.pca_error_intervals.any()
-    assert "Gap: 0. Groups fare alike." in str(found)
+    assert "PCA reconstructs all groups equally well." in str(found)
+    assert "noise" not in str(found)

@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
+from fairspan import words
 from fairspan.cli import NOT_PROVED, OK, UsageError, console, summary
 from fairspan.cli.data import add_json_argument
 from fairspan.ground import defaults
-from fairspan.ground.bounds import at_most
 from fairspan.judging.certify import certify
 from fairspan.moments import file as moments_file
 from fairspan.moments.group_moments import GroupMoments
@@ -69,11 +69,8 @@ def run(options: argparse.Namespace) -> int:
         "moments": options.moments,
         "fairness_weight": weight,
         "radius": None if by_group else radius,
-        "objective": result.objective,
-        "lower_bound": result.lower_bound,
-        "optimality_gap": result.optimality_gap,
+        **summary.evidence(result),
         "tolerance": options.tolerance,
-        "status": result.status,
         "groups": [
             {"label": label, "error": error} | ({"radius": radius[label]} if by_group else {})
             for label, error in zip(moments.labels, result.group_errors.tolist(), strict=True)
@@ -126,19 +123,14 @@ def _text(
 ) -> str:
     data = "the data it was fitted on" if options.moments is None else options.moments
     rows = [
-        [summary.group_name(label), f"{count:,}", console.number(error)]
+        [words.group_name(label), f"{count:,}", words.number(error)]
         for label, count, error in zip(
             moments.labels, moments.counts, result.group_errors, strict=True
         )
     ]
-    gap = result.optimality_gap
-    if result.status == "optimal":
-        verdict = console.paint("Proved optimal", "green")
-        verdict += f": no subspace is better by more than {at_most(gap)} of the objective."
-    else:
-        verdict = console.paint("Not optimal here, or not proved", "yellow")
-        most = console.percent_at_most(gap)
-        verdict += f": some subspace may be better by up to {most} of the objective."
+    proof = words.proof(result.status, result.optimality_gap, result.is_hidden)
+    verdict, colon, rest = console.sentences(proof).partition(":")
+    verdict = console.paint(verdict, "green" if result.status == "optimal" else "yellow")
     weight, radius = setting.values()
     how = "radii by group" if isinstance(radius, Mapping) else f"radius {radius}"
     return "\n".join(
@@ -149,6 +141,6 @@ def _text(
             "",
             f"objective    {result.objective!r}",
             f"lower bound  {result.lower_bound!r}",
-            verdict,
+            f"{verdict}{colon}{rest}",
         ]
     )

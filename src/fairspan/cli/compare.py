@@ -13,15 +13,16 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
 
+from fairspan import words
 from fairspan.cli import OK, UsageError, console, in_options, summary
+from fairspan.cli.arguments import add_model_arguments, check_model_arguments
 from fairspan.cli.data import Data, add_json_argument, add_table_arguments, is_moments, load_data
-from fairspan.cli.fit import add_model_arguments, check_model_arguments, estimator
+from fairspan.cli.fit import estimator
 from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.exact import ExactlyFairPCA
 from fairspan.estimators.nullspace import NullSpaceFairPCA
 from fairspan.estimators.samadi import FairPCA
 from fairspan.ground import defaults
-from fairspan.ground.bounds import at_most
 from fairspan.judging.compare import OWN_PCA, compare
 from fairspan.moments.groups import encode_groups
 
@@ -75,7 +76,8 @@ def run(options: argparse.Namespace) -> int:
     lines += [f"  {note}" for note in data.notes]
     lines += [f"  mean squared errors on {sample}", "", _table(results), ""]
     lines += [console.sentences(f"{name}: not fitted. {why}") for name, why in failures.items()]
-    lines += [console.paint(console.sentences(_sentence(results)), "bold")]
+    best, *proofs = map(console.sentences, _sentences(results))
+    lines += [console.paint(best, "bold"), *proofs]
     document = {
         "data": options.data,
         "seeds": options.seeds,
@@ -161,7 +163,7 @@ def _take(groups: Any, rows: Any) -> Any:
     return groups[rows]
 
 
-def _numbers(rows: list[dict[str, float]]) -> dict[str, Any]:
+def _numbers(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Give mean and, over several splits, the range of 95 % of them."""
     numbers: dict[str, Any] = {}
     for name in _NUMBERS:
@@ -170,7 +172,8 @@ def _numbers(rows: list[dict[str, float]]) -> dict[str, Any]:
         numbers[name] = float(values.max() if name == "optimality_gap" else values.mean())
         if len(rows) > 1 and name not in ("optimality_gap", "seconds"):
             numbers[f"{name}_range"] = np.quantile(values, defaults.INTERVAL).tolist()
-    return numbers
+    worst = next((row for row in rows if row["status"] != "optimal"), rows[0])
+    return numbers | {key: worst[key] for key in ("status", "hidden")}
 
 
 def _table(results: dict[str, Any]) -> str:
@@ -178,25 +181,29 @@ def _table(results: dict[str, Any]) -> str:
         if not np.isfinite(row[name]):
             return ""
         if name == "optimality_gap":
-            return at_most(row[name])
+            return words.share_at_most(row[name])
         if name == "seconds":
             return f"{row[name]:.3f}"
-        text = console.number(row[name], row["total_error"])
+        text = words.number(row[name], row["total_error"])
         low_high = row.get(f"{name}_range")
-        return f"{text} [{', '.join(map(console.number, low_high))}]" if low_high else text
+        return f"{text} [{', '.join(map(words.number, low_high))}]" if low_high else text
 
     rows = [[name, *(cell(row, key) for key in _NUMBERS)] for name, row in results.items()]
     return console.table(["method", *_HEADINGS], rows)
 
 
-def _sentence(results: dict[str, Any]) -> str:
+def _sentences(results: dict[str, Any]) -> list[str]:
+    """Say who is the fairest and at what price, and of which methods too little is proved."""
     single = {name: row for name, row in results.items() if name != OWN_PCA}
-    least_gap = min(single, key=lambda name: single[name]["error_gap"])
-    least_total = min(single, key=lambda name: single[name]["total_error"])
-    cost = single[least_gap]["total_error"] / single[least_total]["total_error"] - 1
-    if least_gap == least_total:
-        return f"{least_gap} has both the smallest gap and the smallest total error."
-    return (
-        f"{least_gap} leaves the smallest gap, with {console.percent(cost)} more total error than "
-        f"{least_total}, which has the smallest."
+    gaps, totals = (
+        {name: row[key] for name, row in single.items()} for key in ("error_gap", "total_error")
     )
+    unproved: dict[str, list[str]] = {}
+    for name, row in single.items():
+        if row["status"] not in ("optimal", None):
+            proof = words.proof(row["status"], row["optimality_gap"], row["hidden"])
+            unproved.setdefault(proof, []).append(name)
+    proofs = [f"{', '.join(names)}: {proof}" for proof, names in unproved.items()]
+    # Gaps that rounding hides are not compared.
+    hidden = any(row["hidden"] for row in single.values())
+    return proofs if hidden else [words.fairest(gaps, totals), *proofs]

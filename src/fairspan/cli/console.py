@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-from fairspan.ground.bounds import at_most
+# Those who count rows and columns find the plural where the other texts of the terminal are.
+from fairspan.words import plural as plural
 
 _WIDTH = 30
 _EVERY = 0.1
@@ -49,31 +50,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
-
-
-def number(value: float, unit: float = 0.0) -> str:
-    """Write a number with four digits; 0 for what is rounding against the unit."""
-    if not math.isfinite(value):
-        return f"{value:g}"
-    if abs(value) <= 1e-12 * unit:
-        return "0"
-    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:#.4g}".rstrip(".")
-
-
-def percent(share: float) -> str:
-    """Write a share in per cent, small ones with two digits."""
-    value = 100 * share
-    return f"{value:.1f} %" if abs(value) >= 1 or abs(value) < 1e-6 else f"{value:.2g} %"
-
-
-def percent_at_most(share: float) -> str:
-    """Write a bound in per cent, rounded up."""
-    return percent(float(at_most(share, 2)))
-
-
-def plural(count: int, word: str) -> str:
-    """Write a count with its noun."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def sentences(*texts: str) -> str:

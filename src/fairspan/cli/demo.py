@@ -8,69 +8,60 @@ play with.
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
-from fairspan.cli import console, summary
-from fairspan.cli.paths import check_output
+from fairspan.cli import summary
+from fairspan.cli.arguments import check_output
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.ground.atomic import replacing
 from fairspan.plotting import plot_group_errors
-from fairspan.report import Report, write_report
+from fairspan.report import write_report
 
-_COMPONENTS = 3
+_SETTING: dict[str, Any] = {"n_components": 3, "standardize": True}
 _EXAMPLES = """\
 examples:
   fairspan demo
   fairspan demo --picture demo.png"""
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(NamedTuple):
     """A table with a sensitive column."""
 
-    title: str
-    unit: str
-    X: npt.NDArray[Any]
-    groups: npt.NDArray[Any]
+    name: str
+    X: Any
+    groups: Any
     feature_names: list[str]
+
+    @property
+    def title(self) -> str:
+        """What the table is."""
+        return f"{self.name}: {len(self.X)} patients, {self.X.shape[1]} features"
 
 
 def examples() -> list[Example]:
     """The embedded tables: no download is needed."""
-    cancer = load_breast_cancer()
-    diagnosis = cancer.target_names[cancer.target]
-    diabetes = load_diabetes(scaled=False)
+    cancer, diabetes = load_breast_cancer(), load_diabetes(scaled=False)
     # The two codes of the sex column are not documented; the groups keep their codes.
     sex = np.array([f"sex {code:.0f}" for code in diabetes.data[:, 1]])
     others = [name for name in diabetes.feature_names if name != "sex"]
+    diagnosis = cancer.target_names[cancer.target]
     return [
-        Example("Breast cancer", "patients", cancer.data, diagnosis, list(cancer.feature_names)),
-        Example("Diabetes", "patients", np.delete(diabetes.data, 1, axis=1), sex, others),
+        Example("Breast cancer", cancer.data, diagnosis, list(cancer.feature_names)),
+        Example("Diabetes", np.delete(diabetes.data, 1, axis=1), sex, others),
     ]
 
 
-def fit_both(example: Example) -> tuple[RobustFairPCA, RobustFairPCA]:
+def fit_both(example: Example) -> dict[str, RobustFairPCA]:
     """Fit plain PCA (no fairness weight, no radius) and RobustFairPCA."""
-    plain = RobustFairPCA(_COMPONENTS, fairness_weight=0.0, radius=0.0, standardize=True)
-    fair = RobustFairPCA(_COMPONENTS, standardize=True)
-    data = {"sensitive_features": example.groups}
-    return plain.fit(example.X, **data), fair.fit(example.X, **data)
+    fair = RobustFairPCA(**_SETTING).fit(example.X, sensitive_features=example.groups)
+    return {summary.PCA: summary.plain_pca(fair, fair.moments_), "RobustFairPCA": fair}
 
 
-def table(example: Example, plain: RobustFairPCA, fair: RobustFairPCA) -> str:
-    """Errors of every group under both methods, as text."""
-    title = f"{example.title}: {len(example.X)} {example.unit}, {example.X.shape[1]} features"
-    errors = summary.errors_table({summary.PCA: plain, "RobustFairPCA": fair})
-    return f"{title}, {_COMPONENTS} components\n\n{errors}"
-
-
-def draw(results: list[tuple[Example, RobustFairPCA, RobustFairPCA]], path: Path) -> None:
+def draw(results: list[tuple[Example, dict[str, RobustFairPCA]]], path: Path) -> None:
     """Draw the errors of all groups under both methods, with bootstrap intervals."""
     try:
         from matplotlib.figure import Figure
@@ -79,24 +70,10 @@ def draw(results: list[tuple[Example, RobustFairPCA, RobustFairPCA]], path: Path
             'The demo\'s picture needs matplotlib: pip install "fairspan[plot]".'
         ) from error
     figure = Figure(figsize=(9, 4), layout="constrained")
-    for axes, (example, plain, fair) in zip(figure.subplots(1, len(results)), results, strict=True):
-        models = {"PCA": plain, "RobustFairPCA": fair}
+    for axes, (example, models) in zip(figure.subplots(1, len(results)), results, strict=True):
         plot_group_errors(models, example.X, example.groups, ax=axes)
-        axes.set_title(f"{example.title}, {_COMPONENTS} components")
+        axes.set_title(f"{example.name}, 3 components")
     figure.savefig(path, dpi=150)
-
-
-def write_page(example: Example, path: Path) -> Report:
-    """Write the report of a table."""
-    return write_report(
-        path,
-        example.X,
-        sensitive_features=example.groups,
-        n_components=_COMPONENTS,
-        standardize=True,
-        feature_names=example.feature_names,
-        title=f"{example.title}: {len(example.X)} {example.unit}, {example.X.shape[1]} features",
-    )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -116,10 +93,11 @@ def run(options: argparse.Namespace) -> int:
     """Print the tables, draw the picture and write the report."""
     for path in (options.picture, options.report):
         check_output(path)
-    results = [(example, *fit_both(example)) for example in examples()]
-    for example, plain, fair in results:
-        headline = console.paint(console.sentences(summary.sentence(plain, fair)), "bold")
-        print(table(example, plain, fair), "", headline, summary.proof(fair), "\n", sep="\n")
+    results = [(example, fit_both(example)) for example in examples()]
+    for example, models in results:
+        told = summary.told(summary.findings(*models.values()))
+        print(f"{example.title}, 3 components", "", summary.errors_table(models), sep="\n")
+        print("", told, "\n", sep="\n")
     try:
         with replacing(options.picture) as temporary:
             draw(results, temporary)
@@ -128,7 +106,10 @@ def run(options: argparse.Namespace) -> int:
         print(f"No picture was drawn. {error}")
     print("Your own table:  fairspan fit people.csv --sensitive sex -k 3 --standardize")
     try:
-        write_page(results[0][0], options.report)
+        first, *_ = examples()
+        about = {"feature_names": first.feature_names, "title": first.title}
+        groups = first.groups
+        write_report(options.report, first.X, sensitive_features=groups, **about, **_SETTING)
         print(f"A report to play with, open it in a browser: {options.report.resolve()}")
     except ImportError as error:
         print(f"No report was written. {error}")

@@ -9,7 +9,8 @@ from typing import Any
 
 from fairspan import __version__
 from fairspan.cli import OK, summary
-from fairspan.cli.console import answer, paint, sentences
+from fairspan.cli.arguments import add_model_arguments, check_model_arguments, check_output
+from fairspan.cli.console import answer
 from fairspan.cli.data import (
     Data,
     TableMoments,
@@ -20,10 +21,7 @@ from fairspan.cli.data import (
     load_moments,
     load_table_moments,
 )
-from fairspan.cli.paths import check_output
 from fairspan.estimators.robust import RobustFairPCA
-from fairspan.ground import defaults
-from fairspan.ground.parameters import check_integer, check_number
 from fairspan.storage.model_file import save_model
 
 _EXAMPLES = """\
@@ -47,42 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="MODEL.npz", help="where to save the model")
     parser.add_argument("--report", metavar="PAGE.html", help="make the html report too")
     add_json_argument(parser)
-
-
-def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the method can be told."""
-    method = parser.add_argument_group("the method")
-    method.add_argument(
-        "-k",
-        "--components",
-        type=int,
-        default=defaults.N_COMPONENTS,
-        help="how many (default: %(default)s)",
-    )
-    method.add_argument(
-        "--fairness-weight",
-        type=float,
-        default=defaults.FAIRNESS_WEIGHT,
-        metavar="W",
-        help="how much the gap counts against the total error (default: %(default)g)",
-    )
-    method.add_argument(
-        "--radius",
-        type=float,
-        default=defaults.RADIUS,
-        metavar="R",
-        help="how far the truth may lie from the data; 0 trusts the data (default: %(default)g)",
-    )
-    method.add_argument(
-        "--standardize", action="store_true", help="divide features by their standard deviation"
-    )
-
-
-def check_model_arguments(options: argparse.Namespace) -> None:
-    """Refuse numbers that no table would allow, before one is read."""
-    check_integer("n_components", options.components, 1)
-    check_number("fairness_weight", options.fairness_weight)
-    check_number("radius", options.radius)
 
 
 def estimator(options: argparse.Namespace) -> RobustFairPCA:
@@ -130,8 +92,7 @@ def _text(
     lines = [summary.data_line(Path(options.data).name, model.moments_, by)]
     lines += [f"  {note}" for note in ([] if data is None else data.notes)]
     lines += ["", summary.errors_table({summary.PCA: plain, "RobustFairPCA": model}), ""]
-    lines += [paint(sentences(summary.sentence(plain, model)), "bold")]
-    lines += [sentences(summary.proof(model)), ""]
+    lines += [summary.told(summary.findings(plain, model)), ""]
     spread = model.moments_.variances
     if not options.standardize and spread.max() > 100 * spread[spread > 0].min(initial=1.0):
         lines += ["Features have very different scales; --standardize lets them count alike."]

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from fairspan import words
 from fairspan.cli import OK, UsageError, console, summary
+from fairspan.cli.arguments import check_output
 from fairspan.cli.data import (
     Data,
     TableMoments,
@@ -21,11 +23,9 @@ from fairspan.cli.data import (
     load_moments,
     load_table_moments,
 )
-from fairspan.cli.paths import check_output
-from fairspan.frontier.frontier import Frontier, fairness_frontier
+from fairspan.frontier.frontier import Frontier, columns_of, fairness_frontier
 from fairspan.ground import defaults
 from fairspan.ground.atomic import replacing
-from fairspan.ground.bounds import at_most
 from fairspan.ground.parameters import check_integer, check_number
 from fairspan.moments.group_moments import GroupMoments
 
@@ -104,12 +104,7 @@ def run(options: argparse.Namespace) -> int:
     by = "" if data is None else data.columns.by
     lines = [f"{summary.data_line(Path(options.data).name, moments, by)}, k = {options.components}"]
     lines += [f"  {note}" for note in ([] if data is None else data.notes)]
-    lines += [
-        "",
-        _table(frontier),
-        "",
-        console.paint(console.sentences(_sentence(frontier)), "bold"),
-    ]
+    lines += ["", _table(frontier), "", *filter(None, _told(frontier))]
     lines += [f"Written: {path}" for path in outputs]
     if not outputs:
         lines += ["All points and a picture: add -o curve.csv -o curve.png"]
@@ -151,19 +146,10 @@ def _frontier(
     )
 
 
-def points(frontier: Frontier) -> list[dict[str, float]]:
-    """Give one dict of numbers for each point."""
-    columns = {"fairness_weight": frontier.fairness_weight, "radius": frontier.radius}
-    for label, errors in zip(frontier.group_labels, frontier.group_errors.T, strict=True):
-        columns[f"error_{summary.group_name(label)}"] = errors
-    for name in ("total_error", "gap", "objective", "lower_bound", "optimality_gap"):
-        columns[name] = getattr(frontier, name)
-    for name in ("total_error", "gap"):
-        interval = getattr(frontier, f"{name}_interval")
-        if interval is not None:
-            columns[f"{name}_low"], columns[f"{name}_high"] = interval.T
-    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+def points(frontier: Frontier) -> list[dict[str, Any]]:
+    """Give one dict for each point."""
+    columns = {name: np.asarray(of).tolist() for name, of in columns_of(frontier).items()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _document(
@@ -206,7 +192,7 @@ def _draw(path: Path, frontier: Frontier) -> None:
 def _table(frontier: Frontier) -> str:
     """Show some points, evenly spaced in the gap, the first and the last always."""
     few = len(frontier.group_labels) <= _MOST_GROUPS
-    labels = [summary.group_name(label) for label in frontier.group_labels] if few else []
+    labels = [words.group_name(label) for label in frontier.group_labels] if few else []
     header = ["fairness weight", "gap", "total error", *labels, "proved within"]
     shown = _spread(frontier.gap)
     rows = []
@@ -214,11 +200,11 @@ def _table(frontier: Frontier) -> str:
         errors = frontier.group_errors[i] if few else ()
         rows.append(
             [
-                console.number(frontier.fairness_weight[i]),
+                words.number(frontier.fairness_weight[i]),
                 _cell(frontier, "gap", i),
                 _cell(frontier, "total_error", i),
-                *map(console.number, errors),
-                at_most(frontier.optimality_gap[i]),
+                *map(words.number, errors),
+                words.share_at_most(frontier.optimality_gap[i]),
             ]
         )
     text = console.table(header, rows)
@@ -234,26 +220,26 @@ def _spread(gap: Any) -> list[int]:
 
 
 def _cell(frontier: Frontier, name: str, i: int) -> str:
-    text = console.number(getattr(frontier, name)[i], frontier.total_error[i])
+    text = words.number(getattr(frontier, name)[i], frontier.total_error[i])
     interval = getattr(frontier, f"{name}_interval")
     if interval is None:
         return text
-    low, high = map(console.number, interval[i])
+    low, high = map(words.number, interval[i])
     return f"{text} [{low}, {high}]"
 
 
-def _sentence(frontier: Frontier) -> str:
-    gap, total = frontier.gap, frontier.total_error
-    first, last = int(np.argmin(frontier.fairness_weight)), int(np.argmin(gap))
-    if not gap[first] > gap[last]:
-        return "The gap is as small as it can be from the start."
-    closed = 100 * (1 - gap[last] / gap[first])
-    cost = console.percent(total[last] / total[first] - 1)
-    text = f"{closed:.0f} % of the gap can be closed for {cost} more total error"
-    half = np.flatnonzero(gap <= 0.5 * gap[first])
-    if closed > 60 and len(half):
-        i = int(half[np.argmin(total[half])])
-        share = 100 * (1 - gap[i] / gap[first])
-        text += f"; {share:.0f} % of it for {console.percent(total[i] / total[first] - 1)}"
-        text += f" (fairness weight {console.number(frontier.fairness_weight[i])})"
-    return f"{text}."
+def _told(frontier: Frontier) -> list[str]:
+    """Say how PCA serves the groups, what the points offer and what is proved of them."""
+    first = int(np.argmin(frontier.fairness_weight))
+    is_pca = frontier.fairness_weight[first] == frontier.radius[first] == 0
+    hidden = any(frontier.is_hidden)
+    numbers = (frontier.fairness_weight, frontier.gap, frontier.total_error)
+    offer = "" if hidden else words.trade_off(*(values.tolist() for values in numbers))
+    if is_pca:
+        errors = frontier.group_errors[first].tolist()
+        pca = words.headline(frontier.group_labels, errors, frontier.n_components, hidden)
+        offer = f"{pca} {offer}"
+    proof = words.proof_of_points(
+        frontier.status, frontier.optimality_gap.tolist(), frontier.is_hidden
+    )
+    return [console.paint(console.sentences(offer), "bold"), console.sentences(proof)]

@@ -13,6 +13,7 @@ from fairspan.cli.moments import groups_table, moments_document
 from fairspan.ground.archive import format_of
 from fairspan.moments import file as moments_file
 from fairspan.storage.model_file import ModelFile, read_model
+from fairspan.words import plural
 
 _EXAMPLES = """\
 examples:
@@ -55,6 +56,7 @@ def _text(file: ModelFile, size: str) -> str:
     parameters = ", ".join(
         f"{key}={value!r}" for key, value in given.items() if key in shown or value != default[key]
     )
+    found = summary.findings(model, model)
     names = getattr(model, "feature_names_in_", None)
     kept = "kept" if hasattr(model, "moments_") else "not kept: certify needs --moments"
     lines = [
@@ -63,12 +65,13 @@ def _text(file: ModelFile, size: str) -> str:
         "",
         summary.errors_table({name: model}),
         "",
-        summary.proof(model),
+        console.sentences(found.proof or found.headline),
         "",
         f"parameters  {parameters}",
         f"features    {_some(names, model.n_features_in_)}",
         f"variance    {100 * model.explained_variance_ratio_.sum():.1f} % of the total is kept",
         f"moments     {kept}",
+        f"solver      {model.result_.solver}, {plural(model.n_eigensolves_, 'eigen-solve')}",
         "written by  " + ", ".join(f"{key} {value}" for key, value in file.versions.items()),
         f"file        {size}, sha256 {file.sha256[:16]}...",
     ]

@@ -9,9 +9,9 @@ from itertools import product
 from pathlib import Path
 
 from fairspan.cli import OK, UsageError, console, summary
+from fairspan.cli.arguments import check_output
 from fairspan.cli.data import add_json_argument
 from fairspan.cli.moments import groups_table, moments_document
-from fairspan.cli.paths import check_output
 from fairspan.ground.types import Label
 from fairspan.moments import file as moments_file
 

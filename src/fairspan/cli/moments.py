@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from fairspan.cli import OK, UsageError, console, summary
+from fairspan.cli.arguments import check_output
 from fairspan.cli.data import add_json_argument, add_table_arguments, is_moments, load_table_moments
-from fairspan.cli.paths import check_output
 from fairspan.moments import file as moments_file
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.words import group_name, number
 
 _EXAMPLES = """\
 examples:
@@ -59,9 +60,9 @@ def groups_table(moments: GroupMoments) -> str:
     header = ["group", "rows", *(["weight"] if weighted else []), "share"]
     rows = [
         [
-            summary.group_name(label),
+            group_name(label),
             f"{count:,}",
-            *([console.number(weight)] if weighted else []),
+            *([number(weight)] if weighted else []),
             f"{share:.1%}",
         ]
         for label, count, weight, share in zip(

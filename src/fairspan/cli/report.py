@@ -7,8 +7,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from fairspan.cli import OK
-from fairspan.cli.console import Progress, answer, paint, sentences
+from fairspan.cli import OK, summary
+from fairspan.cli.arguments import add_model_arguments, check_model_arguments, check_output
+from fairspan.cli.console import Progress, answer
 from fairspan.cli.data import (
     Data,
     add_json_argument,
@@ -17,8 +18,6 @@ from fairspan.cli.data import (
     load_data,
     load_moments,
 )
-from fairspan.cli.fit import add_model_arguments, check_model_arguments
-from fairspan.cli.paths import check_output
 from fairspan.ground.atomic import replacing
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.report import Report, build
@@ -63,10 +62,19 @@ def run(options: argparse.Namespace) -> int:
             with replacing(path) as temporary:
                 temporary.write_text(text, encoding="utf-8", newline="\n")
     notes = [] if isinstance(source, GroupMoments) else list(source.notes)
-    lines = [*(f"  {note}" for note in notes), paint(sentences(report.summary), "bold"), ""]
+    found = report.findings
+    lines = [*(f"  {note}" for note in notes), summary.told(found), ""]
     lines += [f"Report: {options.output} (open it in a browser)"]
-    document = {"data": options.data, "report": options.output, "notes": notes}
-    answer(options.json, "\n".join(lines), document | {"summary": report.summary})
+    document = {
+        "data": options.data,
+        "report": options.output,
+        "notes": notes,
+        "summary": report.summary,
+        "status": found.status,
+        "optimality_gap": found.gap,
+        "hidden": found.hidden[1],
+    }
+    answer(options.json, "\n".join(lines), document)
     return OK
 
 

@@ -1,17 +1,15 @@
-"""What a fit means, in a table and in sentences."""
+"""What a fit means, in a table, in sentences and as a document for programs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from fairspan.cli import console
 from fairspan.estimators.robust import RobustFairPCA
-from fairspan.ground.bounds import at_most
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.groups import ONE_GROUP
+from fairspan.moments.groups import ONE_GROUP, groups_in_gap
+from fairspan.words import Findings, group_name, number, plural
 
 PCA = "PCA"
 
@@ -24,9 +22,26 @@ def plain_pca(model: Any, moments: GroupMoments) -> RobustFairPCA:
     return plain.fit_moments(moments)
 
 
-def group_name(label: Any) -> str:
-    """Name a group as people would: the parts of an intersection side by side."""
-    return " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+def findings(plain: Any, fair: Any) -> Findings:
+    """Give what there is to say about PCA and a model of the same data."""
+    compared = groups_in_gap(fair.group_labels_, fair.missing_groups)
+    return Findings(
+        [label for label, one in zip(fair.group_labels_, compared, strict=True) if one],
+        (plain.group_errors_[compared].tolist(), fair.group_errors_[compared].tolist()),
+        (plain.total_error_, fair.total_error_),
+        n_components=len(fair.components_),
+        n_features=fair.n_features_in_,
+        status=fair.result_.status,
+        gap=fair.optimality_gap_,
+        hidden=(plain.result_.is_hidden, fair.result_.is_hidden),
+        method=type(fair).__name__,
+    )
+
+
+def told(found: Findings) -> str:
+    """Say what was found: the groups and the price first, then the proof."""
+    first = console.paint(console.sentences(found.headline, found.effect), "bold")
+    return "\n".join(filter(None, (first, console.sentences(found.proof))))
 
 
 def errors_table(models: Mapping[str, Any]) -> str:
@@ -36,7 +51,7 @@ def errors_table(models: Mapping[str, Any]) -> str:
         [
             group_name(label),
             f"{count:,}",
-            *(console.number(model.group_errors_[a]) for model in models.values()),
+            *(number(model.group_errors_[a]) for model in models.values()),
         ]
         for a, (label, count) in enumerate(
             zip(first.group_labels_, first.group_counts_, strict=True)
@@ -44,55 +59,19 @@ def errors_table(models: Mapping[str, Any]) -> str:
     ]
     for name, attribute in (("gap", "error_gap_"), ("total error", "total_error_")):
         numbers = [
-            console.number(getattr(model, attribute), model.total_error_)
-            for model in models.values()
+            number(getattr(model, attribute), model.total_error_) for model in models.values()
         ]
         rows.append([name, "", *numbers])
     return console.table(["mean squared error", "rows", *models], rows)
 
 
-def sentence(plain: Any, fair: Any) -> str:
-    """Say what PCA does to the groups, what the model changes, and what it costs."""
-    name = type(fair).__name__
-    if len(fair.group_labels_) < 2:
-        return "There is one group, so that no gap can be closed: the result is PCA."
-    errors, labels = plain.group_errors_, [group_name(label) for label in plain.group_labels_]
-    worst, best = int(np.argmax(errors)), int(np.argmin(errors))
-    scale = 1e-9 * (plain.total_error_ + plain.explained_variance_.sum())
-    if errors[best] <= scale or fair.group_errors_.min() <= scale:
-        return f"{name} leaves a gap of {console.number(fair.error_gap_)} between the groups."
-    before = float(errors[worst] / errors[best] - 1)
-    after = float(fair.group_errors_.max() / fair.group_errors_.min() - 1)
-    cost = max(float(fair.total_error_ / plain.total_error_ - 1), 0.0)
-    return (
-        f"PCA reconstructs group {labels[worst]!r} {console.percent(before)} worse than "
-        f"{labels[best]!r}; {name} {'narrows' if after < before else 'changes'} that to "
-        f"{console.percent(after)} for {console.percent(cost)} more total error."
-    )
-
-
-def proof(model: Any) -> str:
-    """Say what is proved."""
-    if len(model.components_) == model.n_features_in_:
-        return f"All {model.n_features_in_} components keep everything: there is nothing to choose."
-    if model.result_.status != "optimal":
-        return (
-            "Not proved optimal: some subspace may have an objective smaller by up to "
-            f"{console.percent_at_most(model.optimality_gap_)} of it."
-        )
-    return (
-        f"Proved with {console.plural(model.n_eigensolves_, 'eigen-solve')}: no subspace has an "
-        f"objective smaller by more than {at_most(model.optimality_gap_)} of it."
-    )
-
-
 def data_line(name: str, moments: GroupMoments, by: str = "") -> str:
     """Say what the data is."""
     rows, features = int(moments.counts.sum()), moments.n_features
-    line = f"{name}: {console.plural(rows, 'row')}, {console.plural(features, 'feature')}"
+    line = f"{name}: {plural(rows, 'row')}, {plural(features, 'feature')}"
     if moments.labels == (ONE_GROUP,):
         return f"{line}, no groups"
-    return f"{line}, {console.plural(moments.n_groups, 'group')}{f' by {by}' if by else ''}"
+    return f"{line}, {plural(moments.n_groups, 'group')}{f' by {by}' if by else ''}"
 
 
 def model_document(model: Any) -> dict[str, Any]:
@@ -111,9 +90,17 @@ def model_document(model: Any) -> dict[str, Any]:
         "groups": [{"label": a, "rows": n, "error": e} for a, n, e in groups],
         "gap": model.error_gap_,
         "total_error": model.total_error_,
-        "objective": model.objective_,
-        "lower_bound": model.lower_bound_,
-        "optimality_gap": model.optimality_gap_,
-        "status": model.result_.status,
+        **evidence(model.result_),
         "explained_variance_ratio": model.explained_variance_ratio_,
+    }
+
+
+def evidence(result: Any) -> dict[str, Any]:
+    """Give what programs want to know of a result's value and proof."""
+    return {
+        "objective": result.objective,
+        "lower_bound": result.lower_bound,
+        "optimality_gap": result.optimality_gap,
+        "status": result.status,
+        "hidden": result.is_hidden,
     }

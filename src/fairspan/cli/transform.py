@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fairspan.cli import OK, UsageError
+from fairspan.cli.arguments import check_output
 from fairspan.cli.console import answer
 from fairspan.cli.data import add_json_argument, add_table_arguments, opened, read_features
-from fairspan.cli.paths import check_output
 from fairspan.ground.atomic import replacing
 from fairspan.storage.model_file import read_model
 from fairspan.tables.columns import Columns

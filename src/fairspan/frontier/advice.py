@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
+from fairspan import words
 from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
 from fairspan.fitting import least_rows, prepare, warn_of_small_groups
 from fairspan.frontier.frontier import Frontier, fairness_frontier
@@ -73,6 +74,8 @@ class Advice:
     optimality_gap : float
         The largest relative gap between value and proved bound among these points; 1 where rounding
         hides the objective.
+    is_hidden : bool
+        Whether rounding hides the objective of some of these points.
     """
 
     group_labels: tuple[Label, ...]
@@ -94,65 +97,52 @@ class Advice:
     components_for_target: int
     status: str
     optimality_gap: float
+    is_hidden: bool
 
     def __str__(self) -> str:
-        lines = [f"Plain PCA with n_components={self.n_components}, errors by group:"]
-        rows = zip(
-            self.group_labels,
-            self.group_counts,
-            self.pca_errors,
-            self.pca_error_intervals,
-            strict=True,
-        )
-        for label, count, error, (low, high) in rows:
-            sure = "no interval" if label in self.too_small else f"{low:.4g} to {high:.4g}"
-            noun = "row" if count == 1 else "rows"
-            lines.append(f"  {label}: {error:.4g} ({sure}), {count} {noun}")
-        lines += [
-            f"Gap: {self.pca_gap:.4g}{self._verdict()}",
-            self._price("Smallest gap found", self.smallest_gap, self.total_at_smallest_gap),
-            self._target(),
-            f"Plain PCA itself keeps within {self.target_gap:.4g} from "
-            f"n_components={self.components_for_target} on.",
-            "This assesses reconstruction error on these rows, with the projection taken as given "
-            "in the intervals; it says nothing about fairness of decisions made downstream.",
+        # Where the gap is rounding, so are differences between the errors.
+        errors = self.pca_errors if self.pca_gap > 0 else np.zeros_like(self.pca_errors)
+        lines = [
+            words.headline(self.group_labels, errors.tolist(), self.n_components, self.is_hidden),
+            *self._groups(),
         ]
+        if self.pca_gap > 0 and not self.is_hidden:
+            interval = self.pca_gap_interval.tolist()
+            few = self.too_small
+            lines += [
+                words.doubt(self.pca_gap, interval, self.level, self.distinguishable, few),
+                f"The smallest gap found is {words.number(self.smallest_gap)}, "
+                f"{words.price(self.pca_total, self.total_at_smallest_gap)}.",
+                self._target(),
+            ]
+        if self.status != "optimal":
+            lines.append(words.proof(self.status, self.optimality_gap, self.is_hidden))
+        lines.append(
+            "This describes reconstruction error on these rows, with the projection held fixed in "
+            "the intervals; it says nothing about the fairness of decisions made downstream."
+        )
         return "\n".join(lines)
 
-    def _verdict(self) -> str:
-        """The interval of the gap, and what it says."""
-        if self.pca_gap == 0:
-            return ". Groups fare alike."
-        low, high = self.pca_gap_interval
-        sure = (
-            "The data tells it from sampling noise: groups fare differently."
-            if self.distinguishable
-            else "The data does not tell it from sampling noise."
-        )
-        if not self.too_small:
-            return f" ({low:.4g} to {high:.4g} at level {self.level:g}). {sure}"
-        few = ", ".join(map(str, self.too_small))
-        if np.isnan(low):
-            return f". {sure} Too few rows to tell: {few}."
-        return (
-            f". Too few rows to tell it from sampling noise: {few}. Gap between the others: "
-            f"{low:.4g} to {high:.4g} at level {self.level:g}. {sure}"
-        )
-
-    def _price(self, what: str, gap: float, total: float) -> str:
-        more = 100 * (total / self.pca_total - 1) if self.pca_total > 0 else 0.0
-        return (
-            f"{what}: {gap:.4g}, for a total error of {total:.4g} instead of "
-            f"{self.pca_total:.4g} ({more:+.1f} %)."
-        )
+    def _groups(self) -> list[str]:
+        columns = (self.group_counts.tolist(), self.pca_errors, self.pca_error_intervals)
+        lines = []
+        for label, count, error, interval in zip(self.group_labels, *columns, strict=True):
+            ends = " to ".join(map(words.number, interval))
+            sure = "no interval" if label in self.too_small else ends
+            name, rows = words.group_name(label), words.plural(count, "row")
+            lines.append(f"  {name}: {words.number(error)} ({sure}), {rows}")
+        return lines
 
     def _target(self) -> str:
+        target = words.number(self.target_gap)
+        needed = words.plural(self.components_for_target, "component")
+        alone = f"Plain PCA needs {needed} to stay within {target}."
         if self.weight_for_target is None or self.total_at_target is None:
-            return f"No fairness weight was found to bring the gap to {self.target_gap:.4g}."
-        what = f"Gap of at most {self.target_gap:.4g} with fairness_weight="
-        what += f"{self.weight_for_target:.4g}"
-        more = 100 * (self.total_at_target / self.pca_total - 1) if self.pca_total > 0 else 0.0
-        return f"{what} at radius 0: total error {self.total_at_target:.4g} ({more:+.1f} %)."
+            return f"No fairness weight was found that brings the gap to {target}. {alone}"
+        return (
+            f"A fairness weight of {words.number(self.weight_for_target)} at radius 0 brings the "
+            f"gap to at most {target} {words.price(self.pca_total, self.total_at_target)}. {alone}"
+        )
 
 
 def advise(
@@ -258,6 +248,7 @@ def advise(
         components_for_target=int(above[-1]) + 2 if len(above) else 1,
         status="optimal" if set(frontier.status) == {"optimal"} else "feasible",
         optimality_gap=float(frontier.optimality_gap.max()),
+        is_hidden=any(frontier.is_hidden),
     )
 
 

@@ -35,6 +35,7 @@ from fairspan.moments.resampling import resampled_moments
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import Patience, SolverOptions, TradeOff
 from fairspan.solvers.two_groups.trace import Enclosure
+from fairspan.words import group_name
 
 _WEIGHTS = (0.0, *np.geomspace(0.01, 10.0, 25).tolist())
 """Fairness weights where none are given and the points are not those of the curve."""
@@ -71,6 +72,8 @@ class Frontier:
         Their relative distance; 1 where rounding hides the objective.
     status : tuple of str
         "optimal" for each point that is proved, as in :class:`fairspan.solvers.SolverResult`.
+    is_hidden : tuple of bool
+        Whether rounding hides the objective of a point, of which nothing is known then.
     total_error_interval : ndarray of shape (n_points, 2) or None
         95 % bootstrap intervals of the total error.
     gap_interval : ndarray of shape (n_points, 2) or None
@@ -95,6 +98,7 @@ class Frontier:
     lower_bound: FloatArray
     optimality_gap: FloatArray
     status: tuple[str, ...]
+    is_hidden: tuple[bool, ...]
     total_error_interval: FloatArray | None
     gap_interval: FloatArray | None
     group_error_interval: FloatArray | None
@@ -135,21 +139,7 @@ class Frontier:
             import pandas as pd  # type: ignore[import-untyped, unused-ignore]
         except ImportError as error:
             raise ImportError("Frontier.to_frame needs pandas: pip install pandas.") from error
-        errors = zip(self.group_labels, self.group_errors.T, strict=True)
-        columns = {"fairness_weight": self.fairness_weight, "radius": self.radius}
-        columns |= {f"error_{label}": values for label, values in errors}
-        names = ("total_error", "gap", "objective", "lower_bound", "optimality_gap", "status")
-        for name in names:
-            columns[name] = getattr(self, name)
-        for name in ("total_error", "gap"):
-            interval = getattr(self, f"{name}_interval")
-            if interval is not None:
-                columns |= {f"{name}_low": interval[:, 0], f"{name}_high": interval[:, 1]}
-        if self.group_error_interval is not None:
-            for a, label in enumerate(self.group_labels):
-                low, high = self.group_error_interval[:, a].T
-                columns |= {f"error_{label}_low": low, f"error_{label}_high": high}
-        return pd.DataFrame(columns)
+        return pd.DataFrame(columns_of(self))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the trade-off and, for two groups, what is attainable.
@@ -167,6 +157,27 @@ class Frontier:
         from fairspan.plotting import plot_frontier
 
         return plot_frontier(self, ax)
+
+
+def columns_of(frontier: Frontier) -> dict[str, Any]:
+    """All that is known of the points, a value for each."""
+    labels = list(map(group_name, frontier.group_labels))
+    columns: dict[str, Any] = {
+        "fairness_weight": frontier.fairness_weight,
+        "radius": frontier.radius,
+    }
+    columns |= {f"error_{name}": frontier.group_errors[:, a] for a, name in enumerate(labels)}
+    for name in ("total_error", "gap", "objective", "lower_bound", "optimality_gap", "status"):
+        columns[name] = getattr(frontier, name)
+    columns["hidden"] = frontier.is_hidden
+    intervals = {"total_error": frontier.total_error_interval, "gap": frontier.gap_interval}
+    if frontier.group_error_interval is not None:
+        by_group = np.moveaxis(frontier.group_error_interval, 1, 0)
+        intervals |= {f"error_{name}": by_group[a] for a, name in enumerate(labels)}
+    for name, interval in intervals.items():
+        if interval is not None:
+            columns[f"{name}_low"], columns[f"{name}_high"] = interval.T
+    return columns
 
 
 def fairness_frontier(
@@ -254,7 +265,7 @@ def fairness_frontier(
     trade_off = TradeOff(problem) if problem.n_groups == 2 else None
     points = _points(problem, moments, weights, radii, counting, trade_off, max_time)
     _warn_of_gaps(points)
-    weight, size, found, value, bound, proved, status = zip(*points, strict=True)
+    weight, size, found, value, bound, proved, status, hidden = zip(*points, strict=True)
     errors = np.array(found)
     intervals: tuple[FloatArray | None, ...] = (None, None, None)
     if n_bootstrap:
@@ -277,6 +288,7 @@ def fairness_frontier(
         lower_bound=np.array(bound),
         optimality_gap=np.array(proved),
         status=status,
+        is_hidden=hidden,
         total_error_interval=intervals[0],
         gap_interval=intervals[1],
         group_error_interval=intervals[2],

@@ -29,12 +29,13 @@ class Point(NamedTuple):
     lower_bound: float
     optimality_gap: float
     status: str
+    is_hidden: bool
 
     @classmethod
     def of(cls, weight: float, radius: Radius, found: SolverResult) -> Point:
         """Take over what a result claims."""
-        proof = (found.objective, found.lower_bound, found.optimality_gap, found.status)
-        return cls(weight, radius, found.group_errors, *proof)
+        proof = (found.objective, found.lower_bound, found.optimality_gap)
+        return cls(weight, radius, found.group_errors, *proof, found.status, found.is_hidden)
 
 
 def solve_points(

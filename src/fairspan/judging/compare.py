@@ -62,9 +62,9 @@ def compare(
     pandas.DataFrame or list of dict
         For each method and sample ("train", "test") the total error, the gap, the largest group
         error, the status of the fit ("optimal" if it is proved), the proved relative gap to the
-        optimum of the method's own objective and the seconds of the fit; or, by group, what
-        :func:`fairspan.metrics.by_group` gives. The last method is a reference: the own PCA of
-        each group, which is not a single projection.
+        optimum of the method's own objective, whether rounding hides that objective, and the
+        seconds of the fit; or, by group, what :func:`fairspan.metrics.by_group` gives. The last
+        method is a reference: the own PCA of each group, which is not a single projection.
     """
     check_choice("by", by, ("method", "group"))
     check_flag("standardize", standardize)
@@ -91,11 +91,7 @@ def compare(
     for name, method in _named(methods).items():
         model, seconds = _fit(name, method, X, training)
         k = max(k, len(model.components_))
-        evidence = {
-            "status": model.result_.status if hasattr(model, "result_") else None,
-            "optimality_gap": getattr(model, "optimality_gap_", np.nan),
-            "seconds": seconds,
-        }
+        evidence = _evidence(getattr(model, "result_", None)) | {"seconds": seconds}
         for sample, moments in samples.items():
             judged = _judge(model, moments, training, centering, by, evidence)
             rows += [{"method": name, "sample": sample, **row} for row in judged]
@@ -171,6 +167,17 @@ def _summary(errors: FloatArray, total: float) -> dict[str, float]:
     }
 
 
+def _evidence(result: Any) -> dict[str, Any]:
+    """What is proved of a method's result; nothing is known of those of other packages."""
+    if result is None:
+        return {"optimality_gap": np.nan, "status": None, "hidden": None}
+    return {
+        "optimality_gap": result.optimality_gap,
+        "status": result.status,
+        "hidden": result.is_hidden,
+    }
+
+
 def _own_pca(
     k: int, moments: GroupMoments, training: GroupMoments, centering: str, by: str
 ) -> list[dict[str, Any]]:
@@ -188,4 +195,4 @@ def _own_pca(
         return rows
     errors = np.array([row["error"] for row in rows])
     total = float(moments.shares @ np.array(totals))
-    return [{**_summary(errors, total), "optimality_gap": np.nan, "seconds": np.nan}]
+    return [{**_summary(errors, total), **_evidence(None), "seconds": np.nan}]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from fairspan.ground import palette
-from fairspan.ground.bounds import at_most
 from fairspan.plotting._axes import axes_or_new, tidy
 from fairspan.solvers.result import SolverResult
+from fairspan.words import share_at_most
 
 
 def plot_history(model: Any, *, ax: Any = None) -> Any:
@@ -72,7 +72,7 @@ def plot_history(model: Any, *, ax: Any = None) -> Any:
         )
     axes.set_xlabel("iteration")
     axes.set_ylabel("objective")
-    axes.set_title(f"{result.solver}: proved within {at_most(result.optimality_gap)}")
+    axes.set_title(f"{result.solver}: proved within {share_at_most(result.optimality_gap)}")
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.legend(frameon=False)
     return tidy(axes)

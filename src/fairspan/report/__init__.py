@@ -11,8 +11,8 @@ from typing import Any
 
 from fairspan.ground.atomic import check_path, check_place
 from fairspan.report._build import build
+from fairspan.report._content import Report
 from fairspan.report._page import require_bokeh
-from fairspan.report._report import Report
 
 __all__ = ["Report", "build", "write_report"]
 __dir__ = __all__.copy

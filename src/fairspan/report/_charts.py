@@ -81,52 +81,37 @@ def _source(name: str, *columns: str) -> Any:
     return ColumnDataSource({column: [] for column in columns}, name=name)
 
 
+def _draw(plot: Any, kind: str, name: str, *more: str, **style: Any) -> Any:
+    """Draw what a source of its own holds in the columns x, y and more."""
+    source = _source(name, "x", "y", *more)
+    return getattr(plot, kind)("x", "y", source=source, name=f"glyph-{name}", **style)
+
+
 def _marks(plot: Any, name: str) -> None:
     """Reference points and, above all, the chosen one; each tells what it is."""
     from bokeh.models import HoverTool
 
-    marks = plot.scatter(
-        "x",
-        "y",
-        source=_source(f"marks-{name}", "x", "y", "marker", "colour", "size", "name"),
-        marker="marker",
-        fill_color="colour",
-        line_width=1.5,
-        size="size",
-        name=f"glyph-marks-{name}",
-    )
+    style = {"marker": "marker", "fill_color": "colour", "size": "size", "line_width": 1.5}
+    columns = ("marker", "colour", "size", "name")
+    marks = _draw(plot, "scatter", f"marks-{name}", *columns, **style)
     plot.add_tools(HoverTool(renderers=[marks], tooltips=[("", "@name")]))
 
 
 def _region(first: str, second: str) -> Any:
     plot = _figure("region", f"error of {safe_label(first)}", f"error of {safe_label(second)}", 340)
-    plot.patch("x", "y", source=_source("region", "x", "y"), name="glyph-region")
-    plot.line(
-        "x",
-        "y",
-        source=_source("diagonal", "x", "y"),
-        line_dash=[5, 4],
-        line_width=1.2,
-        name="glyph-diagonal",
-    )
-    path = {"source": _source("compromise", "x", "y"), "line_width": 3, "line_cap": "round"}
-    plot.line("x", "y", name="glyph-compromise", **path)
+    _draw(plot, "patch", "region")
+    _draw(plot, "line", "diagonal", line_dash=[5, 4], line_width=1.2)
+    _draw(plot, "line", "compromise", line_width=3, line_cap="round")
     _marks(plot, "region")
     return plot
 
 
 def _price() -> Any:
     plot = _figure("price", "gap between groups", "total error", 340)
-    plot.varea(
-        "x",
-        "floor",
-        "ceiling",
-        source=_source("beyond", "x", "floor", "ceiling"),
-        name="glyph-beyond",
-    )
-    path = {"source": _source("price", "x", "y"), "line_width": 3, "line_cap": "round"}
-    plot.line("x", "y", name="glyph-price", **path)
-    plot.scatter("x", "y", source=_source("stops", "x", "y"), size=5, name="glyph-stops")
+    beyond = _source("beyond", "x", "floor", "ceiling")
+    plot.varea("x", "floor", "ceiling", source=beyond, name="glyph-beyond")
+    _draw(plot, "line", "price", line_width=3, line_cap="round")
+    _draw(plot, "scatter", "stops", size=5)
     _marks(plot, "price")
     return plot
 
@@ -142,17 +127,8 @@ def _groups(n_groups: int) -> Any:
         plot.segment(
             "low", "y", "high", "y", source=source, line_width=1.6, name=f"glyph-whisker-{name}"
         )
-        plot.text(
-            "at",
-            "y",
-            "text",
-            source=source,
-            x_offset=6,
-            text_baseline="middle",
-            text_font_size="12px",
-            text_font=value(_FONT),
-            name=f"glyph-value-{name}",
-        )
+        style = {"text_baseline": "middle", "text_font_size": "12px", "text_font": value(_FONT)}
+        plot.text("at", "y", "text", source=source, x_offset=6, name=f"glyph-value-{name}", **style)
     plot.yaxis.ticker = FixedTicker(ticks=list(range(n_groups)))
     plot.yaxis.name = "axis-groups"
     plot.ygrid.visible = False
@@ -184,15 +160,9 @@ def _loadings(n_features: int) -> Any:
     plot = _figure("loadings", "loading", "", 84 + 22 * n_features)
     source = _source("loadings", "y", "pca", "chosen", "feature")
     plot.segment("pca", "y", "chosen", "y", source=source, line_width=2, name="glyph-shift")
-    for name, marker in (("pca", "circle"), ("chosen", "diamond")):
-        plot.scatter(
-            name,
-            "y",
-            source=source,
-            marker=marker,
-            size=9 if name == "pca" else 11,
-            name=f"glyph-loading-{name}",
-        )
+    for name, marker, size in (("pca", "circle", 9), ("chosen", "diamond", 11)):
+        style = {"marker": marker, "size": size, "name": f"glyph-loading-{name}"}
+        plot.scatter(name, "y", source=source, **style)
     plot.add_layout(Span(location=0, dimension="height", line_width=1, name="span-zero"))
     plot.yaxis.ticker = FixedTicker(ticks=list(range(n_features)))
     plot.yaxis.name = "axis-loadings"
@@ -203,14 +173,6 @@ def _loadings(n_features: int) -> Any:
 def _rows(second: str) -> Any:
     label = "distance from the line" if second == "distance" else "component 2"
     plot = _figure("rows", "component 1", label, 380)
-    plot.scatter(
-        "x",
-        "y",
-        source=_source("rows", "x", "y", "colour"),
-        size=5,
-        fill_alpha=0.55,
-        line_color=None,
-        fill_color="colour",
-        name="glyph-rows",
-    )
+    style = {"size": 5, "fill_alpha": 0.55, "line_color": None, "fill_color": "colour"}
+    _draw(plot, "scatter", "rows", "colour", **style)
     return plot

@@ -1,19 +1,96 @@
-"""What was found, as the plain lists, numbers and texts of a report's content."""
+"""A report: what was found, as plain lists, numbers and texts, and the ways to show it."""
 
 from __future__ import annotations
 
+import json
+import os
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from fairspan.ground.types import FloatArray, Label
+from fairspan.ground.atomic import replacing
+from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.report._analysis import Analysis, Data
-from fairspan.report._curve import trace_back
+from fairspan.report._curve import TOLERANCE, trace_back
 from fairspan.report._intervals import Rows
+from fairspan.report._page import findings, html_page, model_card
+from fairspan.solvers.result import SolverResult
+from fairspan.words import Findings, group_name
 
 _DIGITS = 9
 _ROWS_SHOWN = 2000
+
+
+@dataclass(frozen=True)
+class Report:
+    """How PCA and RobustFairPCA serve the groups of a table; make it with ``report.build``.
+
+    Attributes
+    ----------
+    content : dict
+        Everything the report says, as plain lists, numbers and texts. There is no row of the data
+        in it, unless that was asked for.
+    """
+
+    content: dict[str, Any] = field(repr=False)
+
+    @property
+    def headline(self) -> str:
+        """How plain PCA serves the groups, in one sentence."""
+        return self.findings.headline
+
+    @property
+    def summary(self) -> str:
+        """The headline, what the fair projection does about it, and what is proved."""
+        return " ".join(self.findings.sentences)
+
+    @property
+    def findings(self) -> Findings:
+        """The plain values behind these sentences."""
+        return findings(self.content)
+
+    def to_html(self) -> str:
+        """Give the page: one self-contained html text that needs no network.
+
+        Returns
+        -------
+        str
+            The page.
+        """
+        return html_page(self.content)
+
+    def write_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, which is replaced only when the new one is whole.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+        """
+        with replacing(path) as temporary:
+            temporary.write_text(self.to_html(), encoding="utf-8", newline="\n")
+
+    def to_json(self) -> str:
+        """Give the same numbers for programs.
+
+        Returns
+        -------
+        str
+            A JSON text.
+        """
+        return json.dumps(self.content, ensure_ascii=False, allow_nan=False)
+
+    def model_card(self) -> str:
+        """Give the facts of the report's setting on one page of text.
+
+        Returns
+        -------
+        str
+            A Markdown text.
+        """
+        return model_card(self.content)
 
 
 def page_data(found: Analysis, intervals: list[dict[str, FloatArray]] | None) -> dict[str, Any]:
@@ -21,25 +98,20 @@ def page_data(found: Analysis, intervals: list[dict[str, FloatArray]] | None) ->
     of = iter(intervals or [])
     page: dict[str, Any] = {
         "k": found.k,
-        "pca": _point(found.pca.group_errors, next(of, None)),
-        "chosen": _point(found.chosen.group_errors, next(of, None))
+        "pca": _result(found.pca, next(of, None)),
+        "chosen": _result(found.chosen, next(of, None))
         | {
             "objective": plain(found.chosen.objective),
             "lower_bound": float(found.chosen.lower_bound),
-            "proved": float(found.chosen.optimality_gap),
         },
-        "fair_pca": _point(found.fair_pca.group_errors_, None)
-        | {"proved": float(found.fair_pca.optimality_gap_)},
+        "fair_pca": _result(found.fair_pca.result_, None),
         "loadings": [
             {**row, "chosen": plain(row["chosen"]), "pca": plain(row["pca"])}
             for row in found.loadings
         ],
     }
     if found.trade_off is None:
-        page["optima"] = [
-            _point(optimum.group_errors, next(of, None)) | {"proved": float(optimum.optimality_gap)}
-            for optimum in found.optima
-        ]
+        page["optima"] = [_result(optimum, next(of, None)) for optimum in found.optima]
         return page
     return page | _two_groups(found, page, list(of))
 
@@ -61,6 +133,9 @@ def _two_groups(
             "points": plain(curve.points),
             "corners": plain(curve.corners),
             "accuracy": float(curve.accuracy),
+            "status": "optimal" if curve.accuracy <= TOLERANCE else "feasible",
+            # What rounding hides at the ends of the sliders may be hidden between them as well.
+            "hidden": found.chosen.is_hidden or found.pca.is_hidden,
         },
     }
     if intervals:
@@ -77,6 +152,14 @@ def _point(errors: FloatArray, interval: dict[str, FloatArray] | None) -> dict[s
     return point
 
 
+def _result(found: SolverResult, interval: dict[str, FloatArray] | None) -> dict[str, Any]:
+    return _point(found.group_errors, interval) | {
+        "proved": float(found.optimality_gap),
+        "status": found.status,
+        "hidden": found.is_hidden,
+    }
+
+
 def plain(values: Any) -> Any:
     """Numbers as Python's own, with as many digits as a page needs."""
     if isinstance(values, np.ndarray):
@@ -88,7 +171,7 @@ def groups_of(moments: GroupMoments) -> list[dict[str, Any]]:
     """Give labels and sizes of the groups."""
     columns = (moments.labels, moments.counts, moments.weights, moments.shares)
     return [
-        {"label": text_of(label), "rows": int(n), "weight": plain(w), "share": float(share)}
+        {"label": group_name(label), "rows": int(n), "weight": plain(w), "share": float(share)}
         for label, n, w, share in zip(*columns, strict=True)
     ]
 
@@ -102,11 +185,6 @@ def facts_of(moments: GroupMoments, variance: float, *, from_moments: bool) -> d
         "from_moments": from_moments,
         "variance": plain(variance),
     }
-
-
-def text_of(label: Label) -> str:
-    """Give a group's label as text; an intersection by its parts."""
-    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
 def projected_rows(data: Data, rows: Rows | None, found: Analysis, seed: int) -> dict[str, Any]:

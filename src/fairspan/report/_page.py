@@ -1,4 +1,4 @@
-"""From the numbers of a report to one html text with everything inside."""
+"""A report's content as texts: the html page with everything inside, and the model card."""
 
 from __future__ import annotations
 
@@ -6,13 +6,73 @@ import html
 import json
 import re
 from importlib.resources import files
+from operator import mul
 from typing import Any
 
+from fairspan import words
 from fairspan.ground import palette
-from fairspan.report._card import data_facts, model_facts
-from fairspan.report._sentences import TEMPLATES, sentences
 
 _SCRIPTS = ("state.js", "optimum.js", "words.js", "charts.js", "page.js")
+_CODE = """\
+from fairspan import RobustFairPCA
+
+pca = RobustFairPCA(
+    {n_components},
+    fairness_weight={fairness_weight},
+    radius={radius},
+    standardize={standardize},
+).fit(X, sensitive_features=groups)"""
+
+
+def findings(content: dict[str, Any]) -> words.Findings:
+    """Give what there is to say about the report's own setting."""
+    page = content["by_components"][content["setting"]["n_components"] - 1]
+    pca, chosen, groups = page["pca"], page["chosen"], content["groups"]
+    shares = [group["share"] for group in groups]
+    totals = (float(sum(map(mul, shares, point["errors"]))) for point in (pca, chosen))
+    return words.Findings(
+        [group["label"] for group in groups],
+        (pca["errors"], chosen["errors"]),
+        (next(totals), next(totals)),
+        n_components=page["k"],
+        n_features=content["data"]["features"],
+        status=chosen["status"],
+        gap=chosen["proved"],
+        hidden=(pca["hidden"], chosen["hidden"]),
+    )
+
+
+def model_card(content: dict[str, Any]) -> str:
+    """Write the model card of a report's setting.
+
+    Parameters
+    ----------
+    content : dict
+        The content of a report.
+
+    Returns
+    -------
+    str
+        A Markdown text; names are escaped.
+    """
+    facts = {
+        name: "\n".join(f"- {key}: {value}" for key, value in some.items())
+        for name, some in _facts(content).items()
+    }
+    code = f"```python\n{_CODE.format(**content['setting'])}\n```"
+    sections = {
+        "Data": facts["Data"],
+        "Groups": _group_table(content),
+        "Model": f"{facts['Model']}\n\n{code}",
+        "Result": facts["Result"],
+        "Scope": content["scope"],
+        "Versions": _versions(content),
+    }
+    top = [
+        f"# Model card: {_escaped(content['title'])}",
+        "\n".join(map(_escaped, findings(content).sentences)),
+    ]
+    return "\n\n".join([*top, *(f"## {name}\n\n{text}" for name, text in sections.items())]) + "\n"
 
 
 def require_bokeh() -> None:
@@ -25,7 +85,7 @@ def require_bokeh() -> None:
         ) from error
 
 
-def page(content: dict[str, Any]) -> str:
+def html_page(content: dict[str, Any]) -> str:
     """Write the page.
 
     Parameters
@@ -41,34 +101,21 @@ def page(content: dict[str, Any]) -> str:
     require_bokeh()
     from bokeh.resources import Resources
 
-    from fairspan.report._charts import charts, safe_label
+    from fairspan.report._charts import charts
 
     library = "\n".join(Resources(mode="inline", components=["bokeh"], log_level="error").js_raw)
-    data = {
-        **content,
-        "sentences": TEMPLATES,
-        "palette": {"light": palette.LIGHT, "dark": palette.DARK, "series": palette.SERIES},
-        "short_labels": [safe_label(group["label"]) for group in content["groups"]],
-        "short_features": {
-            name: safe_label(name, 22)
-            for one in content["by_components"]
-            for row in one["loadings"]
-            for name in row["features"]
-        },
-    }
-    headline, effect, proof = (
-        html.escape(text).replace(" %", "&nbsp;%") for text in sentences(content)
+    texts = {name: content[name] for name in ("title", "scope")} | _captions(content)
+    facts = [fact for some in _facts(content).values() for fact in some.items()]
+    rows = (
+        f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>"
+        for name, text in [*facts, ("versions", _versions(content))]
     )
-    parts = {
-        "title": html.escape(content["title"]),
-        "headline": headline,
-        "effect": effect,
-        "proof": proof,
-        "scope": html.escape(content["scope"]),
-        "facts": _facts(data_facts(content) + model_facts(content) + _packages(content)),
+    # A number and its % stay in one line.
+    parts = {name: html.escape(text).replace(" %", "&nbsp;%") for name, text in texts.items()} | {
+        "facts": "".join(rows),
         "style": _colours() + _file("page.css"),
         "library": library.replace("</script", "<\\/script"),
-        "data": embedded_json(data),
+        "data": embedded_json(_page_data(content)),
         "charts": embedded_json(charts(content)),
         "script": "\n".join(map(_file, _SCRIPTS)),
     }
@@ -82,6 +129,105 @@ def embedded_json(value: Any) -> str:
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
+
+
+def _page_data(content: dict[str, Any]) -> dict[str, Any]:
+    """The content, and all words that the script needs: it has none of its own."""
+    from fairspan.report._charts import safe_label
+
+    labels = [group["label"] for group in content["groups"]]
+    pages = content["by_components"]
+    features = {name for page in pages for row in page["loadings"] for name in row["features"]}
+
+    def proved(point: dict[str, Any]) -> dict[str, Any]:
+        gap = point["proved"]
+        proof = words.proof(point["status"], gap, point["hidden"])
+        return point | {"proof": proof, "within": words.share_at_most(gap)}
+
+    def spoken(page: dict[str, Any]) -> dict[str, Any]:
+        """What is proved of every point, and how PCA serves the groups."""
+        pca = page["pca"]
+        told: dict[str, Any] = {
+            "headline": words.headline(labels, pca["errors"], page["k"], pca["hidden"])
+        }
+        told["chosen"] = proved(page["chosen"])
+        if "curve" in page:
+            told["curve"] = proved(page["curve"] | {"proved": page["curve"]["accuracy"]})
+        return page | told | {"optima": list(map(proved, page.get("optima", ())))}
+
+    return content | {
+        "by_components": list(map(spoken, pages)),
+        "words": {"templates": words.TEMPLATES, "rules": words.RULES},
+        "method": words.Findings.method,
+        "names": list(map(words.quoted, labels)),
+        "code": _CODE,
+        "palette": {"light": palette.LIGHT, "dark": palette.DARK, "series": palette.SERIES},
+        "short_labels": list(map(safe_label, labels)),
+        "short_features": {name: safe_label(name, 22) for name in features},
+    }
+
+
+def _captions(content: dict[str, Any]) -> dict[str, str]:
+    """Words and numbers inside the page's own texts, and which of these it shows."""
+    pages, stops, found = content["by_components"], content["stops"], findings(content)
+    curves = [page["curve"] for page in pages if "curve" in page]
+    kind = ["two-groups" if curves else "more-groups"]
+    if any(point["hidden"] for point in [*curves, *(page["pca"] for page in pages)]):
+        kind.append("hides-claims")
+    if not content["intervals"]["replicates"]:
+        kind.append("no-intervals")
+    return {
+        "headline": found.headline,
+        "effect": found.effect,
+        "proof": found.proof,
+        "kind": " ".join(kind),
+        "intervals": _intervals(content),
+        "where": "on the edge of" if content["data"]["features"] == 2 else "in",
+        "accuracy": words.share_at_most(max((curve["accuracy"] for curve in curves), default=0.0)),
+        "solved": str(len(stops["weights"]) * len(stops["radii"])),
+        "shown": str(len(pages[0]["loadings"][0]["features"])),
+        "features": str(content["data"]["features"]),
+        **{name: f"{content['setting'][name]:g}" for name in ("fairness_weight", "radius")},
+    }
+
+
+def _facts(content: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """What there is to say about data, model and result."""
+    data, setting, found = content["data"], content["setting"], findings(content)
+    chosen = content["by_components"][setting["n_components"] - 1]["chosen"]
+    result = {"proof": found.proof, "objective": f"{chosen['objective']:.8g}"}
+    if not chosen["hidden"]:
+        result["proved lower bound"] = words.at_least(chosen["lower_bound"], 8)
+        result["relative gap between them"] = words.share_at_most(found.gap)
+    return {
+        "Data": {
+            "rows": f"{data['rows']:,}",
+            "features": f"{data['features']:,}",
+            "groups": str(len(content["groups"])),
+            "sample weights": "yes" if data["weighted"] else "no",
+            "read from": "group moments" if data["from_moments"] else "rows of a table",
+            "total variance": f"{data['variance']:.6g}",
+            "intervals": _intervals(content),
+            "rows shown in the report": "some, projected" if content["projected"] else "none",
+        },
+        "Model": {
+            "method": found.method,
+            "components": str(setting["n_components"]),
+            "fairness weight": f"{setting['fairness_weight']:g}",
+            "radius": f"{setting['radius']:g} (in squared units of the data)",
+            "features standardised": "yes" if setting["standardize"] else "no",
+        },
+        "Result": result,
+    }
+
+
+def _intervals(content: dict[str, Any]) -> str:
+    level, replicates = content["intervals"].values()
+    return f"{100 * level:.0f} % bootstrap, {replicates} replicates" if replicates else "none"
+
+
+def _versions(content: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in content["versions"].items())
 
 
 def _file(name: str) -> str:
@@ -99,10 +245,22 @@ def _colours() -> str:
     )
 
 
-def _facts(facts: list[tuple[str, str]]) -> str:
-    rows = (f"<div><dt>{html.escape(a)}</dt><dd>{html.escape(b)}</dd></div>" for a, b in facts)
-    return "".join(rows)
+def _group_table(content: dict[str, Any]) -> str:
+    page = content["by_components"][content["setting"]["n_components"] - 1]
+    lines = ["| group | rows | error, PCA | error, RobustFairPCA |", "|---|---:|---:|---:|"]
+    for a, group in enumerate(content["groups"]):
+        cells = [_escaped(group["label"]), f"{group['rows']:,}"]
+        for point in (page["pca"], page["chosen"]):
+            text = words.number(point["errors"][a])
+            if "interval" in point:
+                text += f" ({' to '.join(map(words.number, point['interval'][a]))})"
+            cells.append(text)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
-def _packages(content: dict[str, Any]) -> list[tuple[str, str]]:
-    return [("versions", ", ".join(f"{a} {b}" for a, b in content["versions"].items()))]
+def _escaped(text: str) -> str:
+    """Escape what Markdown or HTML would read as markup."""
+    plain = " ".join(text.split())
+    plain = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_{}\[\]()#|~$!])", r"\\\1", plain)

@@ -26,7 +26,7 @@ function marks(page, chosen, project) {
     ["PCA", page.pca.errors, "triangle", colour.pca, 12],
     ["FairPCA", page.fair_pca.errors, "diamond", colour.other, 13],
   ];
-  if (two) rows.push([at("fair-name").textContent, page.exactly_fair.errors, "square", colour.fair, 10]);
+  if (two) rows.push([at("legend-fair").textContent, page.exactly_fair.errors, "square", colour.fair, 10]);
   rows.push(["chosen", chosen.errors, "circle", colour.curve, 15]);
   const points = rows.map((row) => project(row[1]));
   return {
@@ -155,9 +155,6 @@ function drawLoadings(page) {
   model("axis-loadings").major_label_overrides = new Map(names);
   setRange("x-loadings", ...around([0, ...row.pca, ...row.chosen], 0.07, 0.07));
   setRange("y-loadings", most - n - 0.7, most - 0.3);
-  const { fairness_weight: weight, radius } = data.setting;
-  at("loadings-text").textContent = ` at the report’s weight ${weight} and radius ${radius}.`
-    + (row.left_out ? ` The largest ${n} of ${n + row.left_out} features.` : "");
 }
 
 function drawRows() {

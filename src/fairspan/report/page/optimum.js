@@ -108,5 +108,5 @@ function optimum(page) {
   if (!two) return page.optima[state.weight * stops.radii.length + state.radius];
   const errors = minimise(page.curve, weight, radius);
   const intervals = page.anchors ? interpolate(page.anchors, errors) : {};
-  return { errors, proved: page.curve.accuracy, ...intervals };
+  return { ...page.curve, errors, ...intervals };
 }

@@ -38,22 +38,18 @@ function fillTable(page, chosen) {
 }
 
 function show() {
-  const k = stops.components[state.components];
   const page = data.by_components[state.components];
   const chosen = optimum(page);
-  const [before, after] = [page.pca.errors, chosen.errors];
-  const [headline, effect, proof] = sentences(k, before, after, chosen.proved);
-  setText("headline", headline);
-  setText("effect", effect);
-  setText("proof", proof);
-  setText("figure-before", percent(excess(before)));
-  setText("figure-after", percent(excess(after)));
-  setText("figure-cost", percent(total(after) / Math.max(total(before), 1e-12) - 1));
-  setText("figure-proved", atMost(chosen.proved));
-  if (two) setText("fair-name", gap(page.exactly_fair.errors) <= 1e-6 * total(before)
-    ? "equal errors" : "smallest gap");
+  setText("headline", page.headline);
+  setText("effect", effect(page, chosen));
+  setText("proof", chosen.proof);
+  const known = (text, hidden = page.pca.hidden || chosen.hidden) => hidden ? templates.unknown : text;
+  setText("figure-before", known(percent(excess(page.pca.errors))));
+  setText("figure-after", known(percent(excess(chosen.errors))));
+  setText("figure-cost", known(cost(page, chosen)));
+  setText("figure-proved", known(chosen.within, chosen.hidden));
   for (const name of ["weight", "radius", "components"]) {
-    const list = name === "components" ? stops.components : stops[name === "weight" ? "weights" : "radii"];
+    const list = places[name];
     const text = String(list[state[name]]);
     at(name).value = state[name];
     at(name).setAttribute("aria-valuetext", text);
@@ -105,35 +101,12 @@ async function copy() {
     getSelection().addRange(range);
     done = document.execCommand("copy");
   }
-  setText("copied", done ? "Copied." : "Selected: press Ctrl+C to copy.");
+  setText("copied", at("copied").dataset[done ? "done" : "else"]);
 }
 
-function writeTexts() {
-  const { replicates, level } = data.intervals;
-  const solved = stops.weights.length * stops.radii.length;
-  setText("groups-text", "Mean squared reconstruction error. " + (replicates
-    ? `Intervals: ${100 * level} % bootstrap with ${replicates} replicates, projections held fixed`
-      + (two ? "; between computed points of the curve they are interpolated." : ".")
-    : "No intervals: none were asked for, or only moments were given."));
-  setText("price-text", two
-    ? "No projection lies below the curve: a smaller gap costs at least this much total error."
-    : "Grey: the optima of all settings. The line joins those of this radius, from PCA's weight 0 up.");
-  setText("path-name", two ? "best compromises at radius 0" : "optima at this radius");
-  if (data.data.features === 2) setText("region-text", "With two features, every pair of group "
-    + "errors on the edge of the shaded area is attained by some projection, and no other. On the "
-    + "dashed line both errors are equal.");
-  const worst = Math.max(...data.by_components.map((page) => page.curve?.accuracy ?? 0));
-  setText("method-text", two
-    ? "This page holds the boundary of the attainable errors and finds the optimum of each slider "
-      + `position by itself; its objective is proved right within ${atMost(worst)} of it at every position. `
-      + "At the report’s own setting the solver’s result and proof are shown."
-    : `The sliders stop at ${solved} settings for each number of components, all solved beforehand; `
-      + "the proof of each is shown with it.");
-  if (data.projected) setText("rows-text",
-    `Projected on the components of the report’s setting. ${data.projected.left_out
-      ? `${data.projected.left_out.toLocaleString("en-US")} rows, chosen at random, are left out.` : ""}`);
+function listGroups() {
   const series = data.palette.series;
-  if (data.projected) at("rows-legend").append(...labels.map((label, a) => {
+  at("rows-legend").append(...labels.map((label, a) => {
     const item = document.createElement("li"), dot = document.createElement("i");
     dot.className = "mark dot";
     dot.style.background = series[a % series.length];
@@ -144,7 +117,7 @@ function writeTexts() {
 
 function listen() {
   for (const name of ["weight", "radius", "components"]) {
-    const list = name === "components" ? stops.components : stops[name === "weight" ? "weights" : "radii"];
+    const list = places[name];
     at(name).max = list.length - 1;
     at(name).disabled = list.length < 2;
     at(name).addEventListener("input", () => {
@@ -168,10 +141,8 @@ function listen() {
 }
 
 async function start() {
-  at("section-region").hidden = at("legend-fair").hidden = !two;
-  at("section-price").classList.toggle("alone", !two);
   at("section-rows").hidden = !data.projected;
-  writeTexts();
+  listGroups();
   const items = read("charts");
   reset();
   await Promise.all(Object.values(items).map((item) => Bokeh.embed.embed_item(item)));

@@ -1,12 +1,54 @@
-"""Where output may go: checked before work begins, so that no work is done in vain."""
+"""Arguments that commands share: those of the method, and where output may go.
+
+They are checked before work begins, so that no work is done in vain.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from fairspan.ground import defaults
 from fairspan.ground.atomic import check_place
+from fairspan.ground.parameters import check_integer, check_number
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the method can be told."""
+    method = parser.add_argument_group("the method")
+    method.add_argument(
+        "-k",
+        "--components",
+        type=int,
+        default=defaults.N_COMPONENTS,
+        help="how many (default: %(default)s)",
+    )
+    method.add_argument(
+        "--fairness-weight",
+        type=float,
+        default=defaults.FAIRNESS_WEIGHT,
+        metavar="W",
+        help="how much the gap counts against the total error (default: %(default)g)",
+    )
+    method.add_argument(
+        "--radius",
+        type=float,
+        default=defaults.RADIUS,
+        metavar="R",
+        help="how far the truth may lie from the data; 0 trusts the data (default: %(default)g)",
+    )
+    method.add_argument(
+        "--standardize", action="store_true", help="divide features by their standard deviation"
+    )
+
+
+def check_model_arguments(options: argparse.Namespace) -> None:
+    """Refuse numbers that no table would allow, before one is read."""
+    check_integer("n_components", options.components, 1)
+    check_number("fairness_weight", options.fairness_weight)
+    check_number("radius", options.radius)
 
 
 def check_output(

@@ -1,0 +1,201 @@
+"""Sentences say what the values say and no more; bounds are never written smaller than proved."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from fairspan import words
+from fairspan.words import Findings, at_least, at_most, number, percent, quoted, share_at_most
+
+PLAIN = Findings(
+    labels=["a", "b"],
+    errors=([1.0, 1.2], [1.1, 1.11]),
+    totals=(1.1, 1.105),
+    n_components=3,
+    n_features=10,
+    status="optimal",
+    gap=2.1e-9,
+)
+PROVED = (
+    "Proved optimal within 3e-9: no projection can lower the objective by more than that share."
+)
+HIDDEN = (
+    "Nothing is proved: some features vary so little compared with others that rounding hides the "
+    "objective."
+)
+UNEQUAL = "With 3 components, PCA reconstructs b 20 % worse than a."
+EQUAL = "With 3 components, PCA reconstructs all groups equally well."
+NARROWS = "RobustFairPCA narrows the gap to 0.9 % for 0.5 % more total error."
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentences"),
+    [
+        ({}, (UNEQUAL, NARROWS, PROVED)),
+        (
+            {"gap": 0.0},
+            (UNEQUAL, NARROWS, "Proved optimal: no projection has a smaller objective."),
+        ),
+        (
+            {"status": "feasible", "gap": 0.1712},
+            (
+                UNEQUAL,
+                NARROWS,
+                "Not proved optimal: another projection may lower the objective by up to 18 % of "
+                "it.",
+            ),
+        ),
+        (
+            {"status": "iteration_limit", "gap": 2.5e-7},
+            (
+                UNEQUAL,
+                NARROWS,
+                "Not proved optimal: another projection may lower the objective by up to 3e-7 of "
+                "it.",
+            ),
+        ),
+        ({"hidden": (False, True), "status": "feasible", "gap": 1.0}, (UNEQUAL, HIDDEN)),
+        (
+            {"hidden": (True, True), "status": "feasible", "gap": 1.0},
+            ("With 3 components, rounding hides how well PCA reconstructs the groups.", HIDDEN),
+        ),
+        (
+            {"labels": ["a"], "errors": ([1.0], [1.0])},
+            (
+                "There is only one group, so there is nothing to compare: the result is PCA.",
+                PROVED,
+            ),
+        ),
+        (
+            {"n_components": 10, "errors": ([0.0, 0.0], [0.0, 0.0]), "gap": 0.0},
+            ("All components are kept: nothing is lost, and there is nothing to choose.",),
+        ),
+        (
+            {"errors": ([1.0, 1.0], [1.0, 1.0])},
+            (EQUAL, "RobustFairPCA gives the same errors.", PROVED),
+        ),
+        (
+            {"errors": ([0.0, 0.0], [0.0, 0.0]), "totals": (0.0, 0.0)},
+            (EQUAL, "RobustFairPCA gives the same errors.", PROVED),
+        ),
+        (
+            {"errors": ([0.0, 1.0], [0.5, 0.9]), "totals": (1.0, 1.4)},
+            (
+                "With 3 components, PCA reconstructs a without error, but not b.",
+                "RobustFairPCA narrows the gap to 80 % for 40 % more total error.",
+                PROVED,
+            ),
+        ),
+        (
+            {"errors": ([1.0, 1.2], [1.3, 0.0]), "totals": (1.0, 1.2)},
+            (
+                UNEQUAL,
+                "RobustFairPCA reconstructs b without error, but not a, for 20 % more total error.",
+                PROVED,
+            ),
+        ),
+        (
+            {"errors": ([1.0, 1.2], [1.15, 1.15]), "totals": (1.0, 1.0001)},
+            (UNEQUAL, "RobustFairPCA closes the gap for under 0.1 % more total error.", PROVED),
+        ),
+        (
+            {"errors": ([1.0, 1.2], [1.0, 1.3]), "method": "FairPCA", "n_components": 1},
+            (
+                "With 1 component, PCA reconstructs b 20 % worse than a.",
+                "FairPCA widens the gap to 30 % for 0.5 % more total error.",
+                PROVED,
+            ),
+        ),
+        (
+            {"labels": [("x", 1), 7]},
+            ("With 3 components, PCA reconstructs '7' 20 % worse than 'x / 1'.", NARROWS, PROVED),
+        ),
+    ],
+)
+def test_every_case_has_its_sentences(changes, sentences):
+    assert dataclasses.replace(PLAIN, **changes).sentences == sentences
+
+
+def test_an_upper_bound_is_rounded_up():
+    values = (0.0, -1e-17, 2.479e-10, 1e-8, 9.1e-9, 1.0000001e-5, 0.3)
+    assert [at_most(x) for x in values] == ["0", "0", "3e-10", "1e-8", "1e-8", "2e-5", "3e-1"]
+    for value in np.random.default_rng(0).lognormal(-20, 8, 500):
+        assert value <= float(at_most(value)) <= 2.01 * value
+
+
+def test_a_share_that_is_left_is_rounded_up_in_either_unit():
+    values = (0.0, 2.479e-10, 1e-3, 0.00123, 0.07, 0.1801, 0.9949, 0.9951, 1.0)
+    written = ["0", "3e-10", "0.1 %", "0.13 %", "7 %", "19 %", "100 %", "100 %", "100 %"]
+    assert [share_at_most(x) for x in values] == written
+    for value in np.random.default_rng(0).uniform(1e-4, 1, 500):
+        text = share_at_most(value)
+        read = float(text.removesuffix(" %")) / (100 if text.endswith("%") else 1)
+        assert value <= read * (1 + 1e-15) <= 2.01 * value
+
+
+def test_a_lower_bound_is_rounded_down():
+    assert at_least(3.14159268, 8) == "3.1415926"
+    for value in np.random.default_rng(1).normal(0, 100, 500):
+        assert value - 1e-5 * abs(value) <= float(at_least(value, 6)) <= value
+
+
+def test_numbers_read_well():
+    shares = (-0.1, 0.0, 0.0004, 0.0005, 0.0123, 0.0994, 0.0996, 0.2345, 11.0, math.inf)
+    small = "under 0.1 %"
+    written = [small, small, small, "0.1 %", "1.2 %", "9.9 %", "10 %", "23 %", "1100 %", "infinite"]
+    assert [percent(x) for x in shares] == written
+    values = (0.0, 1.0, 0.01164, 1234.56, 9999.6, 12345.6, 2.5e9, -3.21e-7, math.nan)
+    assert [number(x) for x in values] == [
+        "0", "1.000", "0.01164", "1235", "10,000", "12,346", "2.500e9", "-3.210e-7", "nan",
+    ]  # fmt: skip
+    assert number(1e-14, 1.0) == "0"
+    labels = ("benign", "new york", "a-b", "", 3, ("male", "öst"))
+    assert list(map(quoted, labels)) == ["benign", "new york", "'a-b'", "''", "'3'", "'male / öst'"]
+
+
+def test_a_frontier_says_what_is_offered_and_the_least_that_is_proved():
+    weights, totals = [0.0, 0.3, math.inf], [1.0, 1.004, 1.013]
+    half = "; 60 % of it for 0.4 % more total error (fairness weight 0.3000)."
+    closes = "The gap can be closed for 1.3 % more total error"
+    assert words.trade_off(weights, [1.0, 0.4, 0.0], totals) == closes + half
+    part = "50 % of the gap can be closed for 1.3 % more total error."
+    assert words.trade_off(weights, [1.0, 0.9, 0.5], totals) == part
+    assert (
+        words.trade_off(weights, [1.0, 1.0, 1.0], totals) == "No fairness weight narrows the gap."
+    )
+    proved = words.proof_of_points(["optimal"] * 2, [1e-9, 2.1e-9], [False] * 2)
+    assert proved == "Every point is proved optimal within 3e-9."
+    left = words.proof_of_points(["optimal", "feasible"], [2e-6, 0.123], [False] * 2)
+    assert left == (
+        "1 of 2 points are not proved optimal: another projection may lower the objective by up to "
+        "13 % of it."
+    )
+    assert words.proof_of_points(["feasible"] * 2, [1.0, 1.0], [True, False]) == HIDDEN
+
+
+def test_the_fairest_method_is_named_with_its_price():
+    gaps = {"PCA": 1.0, "FairPCA": 0.5}
+    told = words.fairest(gaps, {"PCA": 10.0, "FairPCA": 11.5})
+    assert told == (
+        "FairPCA has the smallest gap, for 15 % more total error than PCA, which has the smallest."
+    )
+    told = words.fairest(gaps, {"PCA": 10.0, "FairPCA": 9.0})
+    assert told == "FairPCA has both the smallest gap and the smallest total error."
+
+
+def test_doubt_is_said_about_the_groups_that_can_be_judged():
+    told = words.doubt(1.6, [0.4, 2.8], 0.95, True, [])
+    assert told == (
+        "The gap of 1.600 (95 % interval: 0.4000 to 2.800) is distinguishable from sampling noise."
+    )
+    told = words.doubt(1.6, [0.0, 2.8], 0.9, False, ["c", 4])
+    assert told == (
+        "Too few rows to judge: c, '4'. The gap between the other groups (90 % interval: 0 to "
+        "2.800) is not distinguishable from sampling noise."
+    )
+    told = words.doubt(1.6, [math.nan, math.nan], 0.95, False, ["b"])
+    assert told == "The gap is 1.600. Too few rows to judge: b."
