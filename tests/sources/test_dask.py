@@ -229,7 +229,7 @@ def test_dataframes_follow_the_rules_for_columns(client, table):
     frame = dd.from_pandas(pandas, npartitions=4)
     with pytest.raises(ValueError, match=r"not numbers: 'sex'"):
         moments_from_dask(frame, "site")
-    with pytest.raises(ValueError, match=r"missing values: 'single' \(1\)"):
+    with pytest.raises(ValueError, match=r"missing values in 'single' \(1\) of 501"):
         moments_from_dask(frame, "sex", FEATURES)
     found = moments_from_dask(
         frame, "site", ["single", "sex"], one_hot=["sex"], missing="drop_rows"

@@ -98,7 +98,7 @@ def test_the_package_imports_and_fits_where_no_engine_is():
 @pytest.mark.parametrize(
     ("package", "call", "extra"),
     [
-        ("pyarrow", lambda path: moments_from_files(path), "files"),
+        ("pyarrow", lambda path: moments_from_files(path.with_suffix(".parquet")), "files"),
         ("dask", lambda path: moments_from_files(path, engine="dask"), "dask"),
         ("pyarrow", moments_from_dask, "dask"),
         ("pyspark.sql", lambda path: moments_from_files(path, engine="spark"), "spark"),
@@ -107,6 +107,7 @@ def test_the_package_imports_and_fits_where_no_engine_is():
 )
 def test_a_missing_package_names_the_extra(package, call, extra, tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("x,y\n1,2\n2,3\n")
+    (tmp_path / "t.parquet").touch()
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=re.escape(f'pip install "fairspan[{extra}]"')):
         call(tmp_path / "t.csv")

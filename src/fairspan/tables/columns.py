@@ -224,7 +224,8 @@ def choose(
         return find_columns(where, kinds, argument, given)
 
     groups, dropped = find("sensitive", sensitive), find("drop", options.get("drop"))
-    (weight,) = find("weight", [options.get("weight")]) if options.get("weight") else (None,)
+    weights = find("weight", None if options.get("weight") is None else [options["weight"]])
+    weight = weights[0] if weights else None
     categories = _categories(find, options.get("one_hot"))
     if features is None:
         taken = {*groups, weight, *dropped, *index}

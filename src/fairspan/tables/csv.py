@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -121,12 +120,12 @@ class _CsvFile:
         is_plain = codecs.lookup(self.encoding).name == "utf-8" and not self.is_spaced
         is_read_once = len(wanted.names) == sum(map(len, wanted[1:4]))
         done = 0
-        if is_plain and is_read_once and find_spec("pyarrow"):
+        if is_plain and is_read_once:
             try:
                 for piece in self._fast(wanted, met):
                     yield piece
                     done += piece.size
-            # Whatever is wrong, the plain reader finds the words for it.
+            # Without pyarrow, and whatever it finds wrong, the plain reader goes on.
             except Exception:
                 pass
             else:

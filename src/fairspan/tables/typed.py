@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -24,9 +23,10 @@ _NUMBERS = "biuf"
 
 def open_arrow(path: str, is_parquet: bool) -> Table:
     """Open a Parquet file, or an Arrow or Feather file."""
-    if find_spec("pyarrow") is None:
-        raise missing_extra("files", f"pyarrow to read {path!r}")
-    from pyarrow import parquet
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise missing_extra("files", f"pyarrow to read {path!r}") from error
 
     def unreadable(error: Exception) -> TableError:
         form = "Parquet" if is_parquet else "Arrow"
