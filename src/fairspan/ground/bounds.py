@@ -1,4 +1,4 @@
-"""Proved bounds as text: rounded away from the claim, so that what is said stays true."""
+"""Proved bounds as text, rounded so that the claim stays true."""
 
 from __future__ import annotations
 
