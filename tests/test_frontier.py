@@ -328,7 +328,7 @@ def test_drawing_without_matplotlib_names_the_extra(frontier, monkeypatch):
         ({"fairness_weights": []}, ValueError, "fairness_weights is empty"),
         ({"fairness_weights": [-1.0]}, ValueError, "fairness_weights=-1.0"),
         ({"radius": "small"}, TypeError, "radius='small'"),
-        ({"radius": {"a": 1.0}}, ValueError, "labels that are not groups"),
+        ({"radius": {"a": 1.0}}, ValueError, "missing groups: 'b'"),
         ({"n_bootstrap": -1}, ValueError, "n_bootstrap=-1"),
         ({"standardize": "yes"}, TypeError, "standardize='yes'"),
     ],

@@ -243,7 +243,7 @@ def test_labels_that_cannot_be_saved_are_refused_and_the_old_file_stays(tmp_path
     path = tmp_path / "moments"
     path.write_text("old")
     stamps = [pd.Timestamp("2020-01-01"), pd.Timestamp("2021-01-01")] * 2
-    with pytest.raises(TypeError, match="is a Timestamp, which cannot be saved; use texts"):
+    with pytest.raises(TypeError, match="is a Timestamp, which cannot be saved; use strings"):
         GroupMoments.from_arrays(np.eye(4)[:, :2], stamps).save(path)
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["moments"]
@@ -323,11 +323,11 @@ def test_moments_with_and_without_names_are_not_added():
 
 def test_weights_that_are_no_weights_are_refused_in_words():
     X = np.eye(3)
-    with pytest.raises(ValueError, match="sample_weight=2 is one number"):
+    with pytest.raises(ValueError, match="sample_weight=2 is a single number"):
         GroupMoments.from_arrays(X, [0, 0, 1], sample_weight=2)
     dates = np.array(["2020-01-01"] * 3, "datetime64[D]")
-    with pytest.raises(ValueError, match="turn dates and durations into numbers"):
+    with pytest.raises(ValueError, match="convert dates and durations to numbers"):
         GroupMoments.from_arrays(np.array([[date] * 2 for date in dates], object), [0, 0, 1])
     pl = pytest.importorskip("polars")
-    with pytest.raises(ValueError, match="sample_weight holds Date, which are not numbers"):
+    with pytest.raises(ValueError, match="sample_weight has dtype Date, which is not numeric"):
         GroupMoments.from_arrays(X, [0, 0, 1], sample_weight=pl.Series(dates))

@@ -203,7 +203,7 @@ def test_models_of_other_versions_and_damaged_models_are_refused(fairspan, refus
     wide = '"version": 1'.encode("utf-32-le")
     assert wide in whole
     (folder / "model.npz").write_bytes(whole[:-50])
-    assert "cut short or damaged" in refused("info model.npz")
+    assert "truncated or damaged" in refused("info model.npz")
     (folder / "model.npz").write_bytes(whole.replace(wide, '"version": 9'.encode("utf-32-le")))
     assert "damaged" in refused("certify model.npz")
 

@@ -75,7 +75,7 @@ def test_given_weights_are_used_up_to_a_factor_and_share_is_the_default():
     ("weights", "message"),
     [
         ("size", "group_weights='size'"),
-        ({"a": 1.0}, "Groups without one"),
+        ({"a": 1.0}, "missing groups"),
         ({"a": 1.0, "b": 0.0, "c": 1.0}, r"group_weights\['b'\]=0.0"),
     ],
 )

@@ -186,9 +186,9 @@ def test_columns_that_are_not_finite_are_named(rows, kind):
     X.iloc[701, 3] = np.inf
     here = X if kind == "frame" else X.to_numpy()
     lazy = dd.from_pandas(X, npartitions=3) if kind == "frame" else da.from_array(here)
-    named = r"\['b', 'd'\]" if kind == "frame" else r"\[1, 3\]"
+    named = "'b', 'd'" if kind == "frame" else "1, 3"
     for given in (here, lazy):
-        with pytest.raises(ValueError, match=rf"X contains NaN.*in columns {named}"):
+        with pytest.raises(ValueError, match=f"X contains NaN.*columns with such values: {named}"):
             GroupMoments.from_arrays(given)
 
 

@@ -1,1 +1,1 @@
-"""What everything stands on: types, checks, numbers as text, colours, files written whole."""
+"""Foundations: types, checks, defaults, numbers as text, colours, atomic files."""

@@ -106,7 +106,7 @@ def read(path: str | os.PathLike[str], form: str, classes: Mapping[str, type]) -
 
 
 def format_of(path: str | os.PathLike[str]) -> str | None:
-    """Tell which of ``FORMATS`` a file claims to be; None for other files.
+    """Return which of ``FORMATS`` a file claims to be, or None.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def format_of(path: str | os.PathLike[str]) -> str | None:
 
 @contextmanager
 def refusing(path: str | os.PathLike[str], form: str) -> Iterator[None]:
-    """Turn whatever goes wrong inside into one ValueError that names the file.
+    """Turn any error inside into one ValueError that names the file.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def refusing(path: str | os.PathLike[str], form: str) -> Iterator[None]:
     """
     try:
         yield
-    # Damaged archives raise nearly anything; none of it tells a user more than a sentence.
+    # Damaged archives raise nearly anything; no detail of it helps a user.
     except Exception as error:
         reason = str(error) if type(error) is ValueError else _plain(error)
         raise ValueError(
@@ -167,7 +167,7 @@ def _members(file: Any) -> tuple[dict[str, Any], Arrays]:
     try:
         archive = zipfile.ZipFile(file)
     except zipfile.BadZipFile:
-        raise ValueError("it is cut short or damaged") from None
+        raise ValueError("it is truncated or damaged") from None
     with archive:
         names = [info.filename for info in archive.infolist()]
         if f"{_HEADER}.npy" not in names:
@@ -183,19 +183,19 @@ def _members(file: Any) -> tuple[dict[str, Any], Arrays]:
 
 
 def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
-    """Check that what the archive promises to hold can be in a file of this size."""
+    """Check that the sizes that the archive claims fit into the file."""
     infos = archive.infolist()
     if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
-        raise ValueError("it is compressed, which files of fairspan never are")
+        raise ValueError("it is compressed, and fairspan never compresses its files")
     promised = sum(info.file_size for info in infos)
     if promised > size:
-        raise ValueError(f"it claims to hold {promised} bytes but has {size}")
+        raise ValueError(f"it claims to hold {promised} bytes but has only {size}")
     if len({info.filename for info in infos}) < len(infos):
-        raise ValueError("it holds two entries of the same name")
+        raise ValueError("it has two entries with the same name")
 
 
 def _read_array(archive: zipfile.ZipFile, name: str, most: int) -> npt.NDArray[Any]:
-    """Read one array whose shape and type agree with the bytes that are there."""
+    """Read one array, and check its shape and type against its bytes."""
     info = archive.getinfo(name)
     if info.compress_type != zipfile.ZIP_STORED or info.file_size > most:
         raise ValueError(f"its entry {name!r} is compressed or too large")
@@ -208,7 +208,9 @@ def _read_array(archive: zipfile.ZipFile, name: str, most: int) -> npt.NDArray[A
         raise ValueError(f"its entry {name!r} holds {dtype}, not numbers or text")
     promised = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0 or stream.tell() + promised != len(data):
-        raise ValueError(f"its entry {name!r} has not the {promised} bytes its shape {shape} needs")
+        raise ValueError(
+            f"its entry {name!r} has the wrong size: its shape {shape} needs {promised} bytes"
+        )
     flat = np.frombuffer(data, dtype=dtype, offset=stream.tell(), count=math.prod(shape))
     return flat.reshape(shape, order="F" if fortran else "C").copy(order="K")
 
@@ -220,11 +222,11 @@ def _check_header(header: Any, form: str) -> None:
         raise ValueError(f"it holds {FORMATS[header['format']]}")
     if header.get("version") != _VERSION:
         raise ValueError(
-            f"it has format version {header.get('version')!r} and this fairspan reads version "
-            f"{_VERSION}; use the fairspan that wrote it ({header.get('versions')})"
+            f"it has format version {header.get('version')!r}, and this version of fairspan reads "
+            f"{_VERSION}; use the version that wrote it ({header.get('versions')})"
         )
     if set(header) != {"format", "version", "versions", "content", "sha256"}:
-        raise ValueError("its header has entries missing or unknown ones")
+        raise ValueError("its header has missing or unknown entries")
 
 
 def _digest(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> str:

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all: written beside their place, flushed, then moved there."""
+"""Atomic files: written under a temporary name, flushed, then moved into place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PARTIAL = ".partial-"
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a path to write to, and move what was written to its place at the end.
+    """Yield a temporary path, and move the file written there into place.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_path(path: Any) -> str | os.PathLike[str]:
-    """Refuse what is not the path of a file, numbers of open files included."""
+    """Raise TypeError for anything that is not a path, file descriptors included."""
     if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
-        raise TypeError(f"path={path!r} is not the path of a file; use a text or a pathlib.Path.")
+        raise TypeError(f"path={path!r} is not a file path; use a str or a pathlib.Path.")
     return path
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
-    """Raise OSError where no file can be made, by the name that was asked for.
+    """Raise OSError, with the name that was given, if no file can be created there.
 
     Parameters
     ----------

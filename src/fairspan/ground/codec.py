@@ -83,12 +83,12 @@ def decode(value: Any, arrays: Mapping[str, Any], classes: Mapping[str, type]) -
     if not isinstance(value, dict):
         return value
     if len(value) != 1:
-        raise ValueError(f"an object of {len(value)} keys stands where one key names a type")
+        raise ValueError(f"an object has {len(value)} keys, where one key must name a type")
     ((kind, content),) = value.items()
     if kind in classes:
         known = {field.name for field in fields(classes[kind])}
         if set(content) != known:
-            raise ValueError(f"its {kind} has other fields than {sorted(known)}")
+            raise ValueError(f"its {kind} must have the fields {sorted(known)}")
         return classes[kind](**{k: decode(v, arrays, classes) for k, v in content.items()})
     if kind == "dict":
         return dict(decode(pair, arrays, classes) for pair in content)
@@ -129,8 +129,8 @@ def _encode_label(value: Any, path: str) -> Any:
     if type(value) in (date, datetime):
         return {type(value).__name__: value.isoformat()}
     raise TypeError(
-        f"{path}={value!r} is a {type(value).__name__}, which cannot be saved; use texts, numbers, "
-        "bytes, dates of Python or numpy, or tuples of them."
+        f"{path}={value!r} is a {type(value).__name__}, which cannot be saved; use strings, "
+        "numbers, bytes, Python or numpy dates, or tuples of these."
     )
 
 
@@ -138,7 +138,7 @@ def _decode_label(kind: str, content: Any) -> Any:
     if kind == "float":
         number = float(content)
         if math.isfinite(number):
-            raise ValueError(f"{content!r} stands where a number that is not finite is meant")
+            raise ValueError(f"{content!r} is not an infinite number or NaN")
         return number
     if kind == "bytes":
         return bytes.fromhex(content)
@@ -147,4 +147,4 @@ def _decode_label(kind: str, content: Any) -> Any:
         return getattr(np, kind)(int(number), (str(unit), int(step)))
     if kind in ("date", "datetime"):
         return (date if kind == "date" else datetime).fromisoformat(content)
-    raise ValueError(f"{kind!r} is not a type of value it may hold")
+    raise ValueError(f"{kind!r} is not a type that a file may hold")

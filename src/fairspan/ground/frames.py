@@ -1,4 +1,4 @@
-"""Tables of results: a pandas frame where pandas is installed, a list of dicts where it is not."""
+"""Tables of results: a DataFrame if pandas is installed, otherwise a list of dicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The colours of plots and reports, chosen to stay apart without colour vision (Okabe and Ito)."""
+"""Colours of plots and reports that colour-blind readers can tell apart (Okabe and Ito)."""
 
 from __future__ import annotations
 

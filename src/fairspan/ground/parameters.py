@@ -10,29 +10,31 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from fairspan.ground.listed import listed
+
 LARGEST = 1e140
 """Solvers square variances, which beyond it, or below its inverse, might overflow."""
 _MOST_REPLICATES = 10**6
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a real number; truth values and durations are none."""
+    """Whether a value is a real number; booleans and durations are not."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_ | np.timedelta64)
 
 
 def is_integer(value: Any) -> bool:
-    """Whether a value is an integer; truth values and durations are none."""
+    """Whether a value is an integer; booleans and durations are not."""
     return isinstance(value, Integral) and is_number(value)
 
 
 def is_listing(values: Any) -> bool:
-    """Whether a value lists others; texts, mappings and arrays of no or two dimensions do not."""
+    """Whether a value is a sequence; strings, mappings and arrays that are not 1-d are not."""
     other = isinstance(values, str | bytes | Mapping) or getattr(values, "ndim", 1) != 1
     return isinstance(values, Iterable) and not other
 
 
 def _float(value: Any) -> float:
-    """The number in double precision; infinite if it is too large for that."""
+    """Convert a number to double precision; infinite if it is too large."""
     try:
         return float(value)
     except OverflowError:
@@ -45,12 +47,12 @@ def check_components(n_components: Any, n_features: int) -> int:
     if not is_integer(n_components):
         raise TypeError(
             f"{given} is not an integer. A share of variance, 'mle', 'auto' and None are not "
-            "supported, because the errors of the groups decide here and not the total variance; "
-            "give the number of components."
+            "supported, because group errors, not the total variance, choose the components; give "
+            "their number."
         )
     number = int(n_components)
     if number < 1:
-        raise ValueError(f"{given} must be at least 1 and at most n_features={n_features}.")
+        raise ValueError(f"{given} must be between 1 and n_features={n_features}.")
     if number > n_features:
         raise ValueError(
             f"{given} must be at most the number of features, n_features={n_features}."
@@ -59,7 +61,7 @@ def check_components(n_components: Any, n_features: int) -> int:
 
 
 def check_number(name: str, value: Any, *, positive: bool = False) -> float:
-    """Check that a number is finite and not negative, or positive."""
+    """Check that a number is finite and not negative, or that it is positive."""
     low = "greater than 0" if positive else "0 or more"
     if not is_number(value):
         raise TypeError(f"{name}={value!r} is not a number; it must be {low}.")
@@ -80,7 +82,7 @@ def check_integer(name: str, value: Any, least: int) -> int:
 
 
 def check_replicates(n_bootstrap: Any) -> int:
-    """Check a number of bootstrap replicates: enough for intervals, and not endless."""
+    """Check the number of bootstrap replicates: enough for intervals, and not too many."""
     number = check_integer("n_bootstrap", n_bootstrap, 20)
     if number > _MOST_REPLICATES:
         raise ValueError(f"n_bootstrap={n_bootstrap!r} must be {_MOST_REPLICATES} or less.")
@@ -88,17 +90,17 @@ def check_replicates(n_bootstrap: Any) -> int:
 
 
 def check_level(name: str, value: Any) -> float:
-    """Check that a probability lies strictly between 0 and 1."""
+    """Check that a probability is strictly between 0 and 1."""
     if not is_number(value):
-        raise TypeError(f"{name}={value!r} is not a number; it must lie between 0 and 1.")
+        raise TypeError(f"{name}={value!r} is not a number; it must be strictly between 0 and 1.")
     level = _float(value)
     if not 0 < level < 1:
-        raise ValueError(f"{name}={value!r} must lie between 0 and 1, without them.")
+        raise ValueError(f"{name}={value!r} must be strictly between 0 and 1.")
     return level
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
-    """Check that a word is one of those allowed."""
+    """Check that a value is one of the allowed choices."""
     if not isinstance(value, str) or value not in choices:
         allowed = ", ".join(repr(choice) for choice in choices)
         near = get_close_matches(value, choices, n=1) if isinstance(value, str) else []
@@ -108,34 +110,34 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
 
 
 def check_options(options: Collection[str], allowed: type) -> None:
-    """Check that keywords are among those that a class of options lists."""
+    """Check that keywords are among the options of a class."""
     unknown = sorted(set(options) - set(allowed.__annotations__))
     if unknown:
         raise TypeError(
-            f"Unknown options {unknown}; allowed are {sorted(allowed.__annotations__)}."
+            f"Unknown options {unknown}; the options are {sorted(allowed.__annotations__)}."
         )
 
 
 def check_by_group(name: str, given: Collection[Any], labels: Collection[Any]) -> None:
-    """Check that a mapping has one number for each group and none for others."""
+    """Check that a mapping has one number for each group and no others."""
     missing = [label for label in labels if label not in given]
     extra = [label for label in given if label not in labels]
     if missing or extra:
         raise ValueError(
-            f"{name} must give one number for each group. Groups without one: {missing[:5]}; "
-            f"labels that are not groups: {extra[:5]}."
+            f"{name} must give one number for each group; missing groups: {listed(missing)}; "
+            f"unknown groups: {listed(extra)}."
         )
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """Check that a value is true or false."""
+    """Check that a value is True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}={value!r} is not a truth value; use True or False.")
+        raise TypeError(f"{name}={value!r} must be True or False.")
     return bool(value)
 
 
 def generator_from(random_state: Any) -> np.random.Generator:
-    """Make a generator from any seed that scikit-learn or numpy takes.
+    """Make a generator from any seed that scikit-learn or numpy accepts.
 
     Parameters
     ----------
@@ -153,7 +155,7 @@ def generator_from(random_state: Any) -> np.random.Generator:
 
 
 def check_seed(random_state: Any) -> np.random.RandomState:
-    """Give the RandomState that a seed of scikit-learn stands for."""
+    """Return the RandomState for a seed, as scikit-learn does."""
     try:
         state: np.random.RandomState = check_random_state(random_state)
     except (ValueError, TypeError):

@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 def renamed(old: str, new: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function take a keyword under its old name too.
+    """Let a function accept a keyword under its old name too.
 
     Parameters
     ----------

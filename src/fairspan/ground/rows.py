@@ -1,4 +1,4 @@
-"""Checks of rows: tables, weights, and whether memory holds what becomes of them."""
+"""Checks of rows: tables, weights, and whether their moments fit in memory."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils import check_array
 
+from fairspan.ground.listed import listed
 from fairspan.ground.parameters import is_number
 from fairspan.ground.types import FloatArray
 
-_SHOWN = 10
 _HEAVIEST = 1e100
 """Sums of squares of larger weights, or of smaller ones than its inverse, are not numbers."""
 _COPIES = 3
@@ -21,56 +21,51 @@ _COPIES = 3
 
 
 def check_real(X: Any, name: str = "X") -> None:
-    """Refuse values that are no real numbers, where scikit-learn would not say which.
+    """Refuse values that are not real numbers, and name them.
 
-    It prints all of a complex array, names no column of a frame, takes dates for numbers and what
-    a mask hides for data.
+    scikit-learn prints a whole complex array, names no column of a frame, and takes dates for
+    numbers and masked values for data.
     """
     dtype = getattr(X, "dtype", None)
     kind = getattr(dtype, "kind", "")
     if kind == "c":
         raise ValueError(
-            f"Complex data not supported: {name} has {dtype} numbers. Give real ones, for instance "
-            "the real and the imaginary parts as features of their own."
+            f"Complex data not supported: {name} has dtype {dtype}. Use real numbers, for instance "
+            "the real and imaginary parts as separate features."
         )
     if kind and kind in "mM":
-        raise ValueError(f"{name} holds {dtype}, dates or durations; turn them into numbers first.")
+        raise ValueError(f"{name} has dtype {dtype}; convert dates and durations to numbers first.")
     if isinstance(X, np.ma.MaskedArray) and (masked := int(np.sum(X.mask))):
         raise ValueError(
-            f"{name} is a masked array with {masked} masked values. Nothing is left "
-            "out in silence: fill them, or leave out their rows."
+            f"{name} is a masked array with {masked} masked values; fill them or drop their rows."
         )
     if kind == "O" and isinstance(X, np.ndarray):
         # NumPy counts them as numbers, of days or of nanoseconds.
         dates = next((v for v in X.flat if isinstance(v, np.datetime64 | np.timedelta64)), None)
         if dates is not None:
             raise ValueError(
-                f"{name} holds {dates!r}; turn dates and durations into numbers first."
+                f"{name} holds {dates!r}; convert dates and durations to numbers first."
             )
     frame = as_known(X, name, allow_series=True)
     if isinstance(frame, nw.Series) and not _holds_numbers(frame, frame.dtype):
-        raise ValueError(f"{name} holds {frame.dtype}, which are not numbers.")
+        raise ValueError(f"{name} has dtype {frame.dtype}, which is not numeric.")
     if not isinstance(frame, nw.DataFrame) or len(frame) == 0:
         return
     known = {getattr(dtype, "kind", "O") for dtype in set(getattr(X, "dtypes", "O"))}
     if known <= set("biuf"):
         return
-    bad = {
-        column: str(kind)
-        for column, kind in frame.schema.items()
-        if not _holds_numbers(frame[column], kind)
-    }
+    kinds = frame.schema.items()
+    bad = [(column, kind) for column, kind in kinds if not _holds_numbers(frame[column], kind)]
     if bad:
-        shown = ", ".join(f"{column!r} ({kind})" for column, kind in list(bad.items())[:_SHOWN])
-        more = f" and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
+        columns = listed(bad, lambda one: f"{one[0]!r} ({one[1]})")
         raise ValueError(
-            f"{name} has columns that are not numbers: {shown}{more}. Leave them out, or turn them "
-            "into numbers first, for instance by one-hot encoding."
+            f"{name} has columns that are not numeric: {columns}. Drop them or encode them as "
+            "numbers, for instance by one-hot encoding."
         )
 
 
 def _holds_numbers(column: nw.Series[Any], kind: Any) -> bool:
-    """Whether a column can be read as numbers; objects may be some, and nothing at all is none."""
+    """Whether a column can be read as numbers; objects may be, and so may a column of nulls."""
     if kind in (nw.Categorical, nw.Enum):
         # Only pandas has categories of numbers.
         categories = getattr(getattr(column.to_native(), "cat", None), "categories", None)
@@ -101,7 +96,7 @@ def check_weights(sample_weight: Any, n_rows: int, *, part: bool = False) -> Flo
     check_real(sample_weight, "sample_weight")
     if is_number(sample_weight):
         raise ValueError(
-            f"sample_weight={sample_weight!r} is one number; give one weight for each row."
+            f"sample_weight={sample_weight!r} is a single number; give one weight for each row."
         )
     weight = check_array(
         sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
@@ -113,21 +108,22 @@ def check_weights(sample_weight: Any, n_rows: int, *, part: bool = False) -> Flo
         )
     if weight.size and weight.min() < 0:
         raise ValueError(
-            f"sample_weight has a negative value ({weight.min()}); weights count rows and "
-            "must be 0 or more."
+            f"sample_weight has a negative value ({weight.min()}); weights must be 0 or more."
         )
     if not weight.any() and not part:
-        raise ValueError("sample_weight is zero for every row; some weight must be positive.")
+        raise ValueError(
+            "sample_weight is zero for every row; at least one weight must be positive."
+        )
     if weight.any() and not 1 / _HEAVIEST <= weight.max() <= _HEAVIEST:
         raise ValueError(
-            f"sample_weight is {weight.max():g} at most; the largest weight must lie between "
-            f"{1 / _HEAVIEST:g} and {_HEAVIEST:g}, to be squared."
+            f"The largest sample_weight is {weight.max():g}; it must be between {1 / _HEAVIEST:g} "
+            f"and {_HEAVIEST:g}, so that weights can be squared."
         )
     return np.asarray(weight, dtype=np.float64)
 
 
 def feature_names_of(X: Any) -> tuple[str, ...] | None:
-    """Column names of a frame, if they are all strings."""
+    """Return the column names of a frame if all of them are strings."""
     frame = as_known(X, "X")
     if not isinstance(frame, nw.DataFrame):
         return None
@@ -135,7 +131,7 @@ def feature_names_of(X: Any) -> tuple[str, ...] | None:
 
 
 def as_known(values: Any, name: str, *, allow_series: bool = False) -> Any:
-    """Give a frame, or a series, as narwhals sees it; everything else, Dask too, as it is."""
+    """Wrap a frame or series in narwhals; return anything else, also Dask, as it is."""
     try:
         known = nw.from_native(values, allow_series=allow_series, pass_through=True)
     except ValueError as error:
@@ -146,13 +142,13 @@ def as_known(values: Any, name: str, *, allow_series: bool = False) -> Any:
     if is_dask(values):
         return values
     raise TypeError(
-        f"{name} is a lazy frame of {known.implementation.value}, which holds no rows yet: collect "
-        "it first. Tables larger than memory are read by fairspan.sources."
+        f"{name} is a lazy frame of {known.implementation.value}; collect it first, or read "
+        "tables larger than memory with fairspan.sources."
     )
 
 
 def check_finite(X: Any, names: Sequence[str] | None = None) -> None:
-    """Refuse NaN and infinity with scikit-learn's usual message and the columns that hold them.
+    """Refuse NaN and infinity with scikit-learn's message and the columns that have them.
 
     Parameters
     ----------
@@ -168,17 +164,14 @@ def check_finite(X: Any, names: Sequence[str] | None = None) -> None:
             sums = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
         places = np.flatnonzero(~np.isfinite(sums)).tolist()
         found = [place if names is None else names[place] for place in places]
-        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-        raise ValueError(
-            f"{str(error).rstrip('.')} (values that are not finite are in columns "
-            f"{found[:_SHOWN]}{more})."
-        ) from None
+        message = f"{str(error).rstrip('.')} (columns with such values: {listed(found)})."
+        raise ValueError(message) from None
 
 
 def check_two_dimensions(X: Any) -> None:
-    """Refuse a Dask collection that is no table."""
+    """Refuse a Dask collection that is not a table."""
     if len(X.shape) != 2:
-        raise ValueError(f"X has {len(X.shape)} dimensions; a table has two.")
+        raise ValueError(f"X has {len(X.shape)} dimensions; it must have 2.")
 
 
 def is_dask(X: Any) -> bool:
@@ -187,7 +180,7 @@ def is_dask(X: Any) -> bool:
 
 
 def check_memory(n_groups: int, n_features: int) -> None:
-    """Refuse moments that the memory of this machine cannot hold.
+    """Refuse moments that do not fit into the memory of this machine.
 
     Parameters
     ----------
@@ -205,5 +198,5 @@ def check_memory(n_groups: int, n_features: int) -> None:
         raise MemoryError(
             f"Moments of n_features={n_features} and {n_groups} groups need {needed / 1e9:.1f} GB "
             f"while they are added, but this machine has {memory / 1e9:.1f} GB. Use fewer "
-            "features, or fewer groups."
+            "features or fewer groups."
         )

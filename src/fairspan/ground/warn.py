@@ -1,4 +1,4 @@
-"""Warnings that point at the user's own line, however deep in the package they arise."""
+"""Warnings that point at the line of the user's program."""
 
 from __future__ import annotations
 
