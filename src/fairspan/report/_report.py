@@ -15,7 +15,7 @@ from fairspan.report._sentences import sentences
 
 @dataclass(frozen=True)
 class Report:
-    """How PCA and RobustFairPCA serve the groups of a table; make it with ``report.build``.
+    """How PCA and RobustFairPCA describe the groups of a table; made by ``report.build``.
 
     Attributes
     ----------
