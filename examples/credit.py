@@ -84,8 +84,8 @@ left.set(xlabel="gap between the groups", ylabel="total error")
 left.legend(frameon=False)
 right.fill(*frontier.region.outer.T, color="#e8e8e8")
 right.plot(*frontier.group_errors.T, color="#0072b2")
-for at, colour in ((0, "#888888"), (-1, "#d55e00")):
-    right.plot(*frontier.group_errors[at], "o", color=colour)
+for at, color in ((0, "#888888"), (-1, "#d55e00")):
+    right.plot(*frontier.group_errors[at], "o", color=color)
 level = np.array([frontier.group_errors.min() * 0.9, frontier.group_errors.max() * 1.1])
 right.plot(level, level, ":", color="#666666", label="equal errors")
 right.set(xlim=level, ylim=level, aspect="equal")

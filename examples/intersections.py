@@ -53,12 +53,12 @@ for label, count in zip(model.group_labels_, model.group_counts_, strict=True):
 
 figure, axes = plt.subplots(figsize=(9, 4.2), layout="constrained")
 places = np.arange(len(model.group_labels_))
-colours = ("#888888", "#e69f00", "#0072b2")
-for shift, (name, fitted), colour in zip((-0.15, 0, 0.15), models.items(), colours, strict=True):
+colors = ("#888888", "#e69f00", "#0072b2")
+for shift, (name, fitted), color in zip((-0.15, 0, 0.15), models.items(), colors, strict=True):
     errors = metrics.group_errors(fitted, X, both).values
     intervals = metrics.bootstrap_intervals(fitted, X, both, random_state=0).errors
     reach = np.abs(intervals.T - errors)
-    axes.errorbar(places + shift, errors, reach, fmt="o", capsize=3, color=colour, label=name)
+    axes.errorbar(places + shift, errors, reach, fmt="o", capsize=3, color=color, label=name)
 axes.set_xticks(
     places,
     [

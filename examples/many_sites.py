@@ -66,9 +66,9 @@ for name, values in errors.items():
 
 figure, axes = plt.subplots(figsize=(7, 3.8), layout="constrained")
 places = np.arange(len(errors))
-for shift, label, colour in zip((-0.2, 0.2), together.labels, ("#bbbbbb", "#0072b2"), strict=True):
+for shift, label, color in zip((-0.2, 0.2), together.labels, ("#bbbbbb", "#0072b2"), strict=True):
     values = [found[together.labels.index(label)] for found in errors.values()]
-    axes.bar(places + shift, values, 0.36, color=colour, label=label)
+    axes.bar(places + shift, values, 0.36, color=color, label=label)
 axes.set_xticks(places, list(errors))
 axes.set_ylabel("mean squared error, all patients")
 axes.spines[["top", "right"]].set_visible(False)

@@ -74,9 +74,9 @@ for rows, labels in parts:
         history[name].append(model.fit_moments(so_far).group_errors_)
 
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-for (name, errors), colour in zip(history.items(), ("#d55e00", "#0072b2"), strict=True):
+for (name, errors), color in zip(history.items(), ("#d55e00", "#0072b2"), strict=True):
     for label, line, values in zip(so_far.labels, ("-", "--"), np.transpose(errors), strict=True):
-        axes.plot(range(1, 11), values, line, color=colour, label=f"{name}, {label}")
+        axes.plot(range(1, 11), values, line, color=color, label=f"{name}, {label}")
 axes.set(xlabel="files read", ylabel="mean squared error")
 axes.spines[["top", "right"]].set_visible(False)
 axes.legend(frameon=False, loc="upper right", bbox_to_anchor=(1, 0.88), ncols=2)

@@ -33,13 +33,13 @@ def data():
 def test_every_method_is_judged_by_the_same_function(data):
     X, groups, X_test, groups_test = data
     frame = compare(
-        METHODS, X, groups, X_test=X_test, sensitive_features_test=groups_test, centring="group"
+        METHODS, X, groups, X_test=X_test, sensitive_features_test=groups_test, centering="group"
     )
     assert frame["method"].unique().tolist() == [*METHODS, OWN_PCA]
     rows = frame.set_index(["method", "sample"])
     model = FairPCA(2).fit(X, sensitive_features=groups)
     found = rows.loc[("Samadi", "test")]
-    gap = metrics.error_gap(model, X_test, groups_test, centring="group")
+    gap = metrics.error_gap(model, X_test, groups_test, centering="group")
     assert found["error_gap"] == pytest.approx(gap)
     assert found["total_error"] == pytest.approx(metrics.total_error(model, X_test))
     train = frame[frame["sample"] == "train"].set_index("method")
@@ -48,7 +48,7 @@ def test_every_method_is_judged_by_the_same_function(data):
 
 def test_the_own_pca_of_each_group_is_the_reference(data):
     X, groups, _, _ = data
-    frame = compare(METHODS, X, groups, by="group", centring="group")
+    frame = compare(METHODS, X, groups, by="group", centering="group")
     own = frame[frame["method"] == OWN_PCA]
     assert own["excess_over_own"].abs().max() < 1e-10
     others = frame[frame["method"] != OWN_PCA]

@@ -36,8 +36,8 @@ DEFAULTS = {
     "level": 0.95,
     "radius_level": 0.95,
     "n_bootstrap": 1000,
-    "centring": "global",
-    "gap_centring": "global",
+    "centering": "global",
+    "gap_centering": "global",
 }
 OTHERS = {
     ("FairPCA", "solver"): "exact",

@@ -20,6 +20,7 @@ def test_what_the_hunt_once_found_stays_mended(family, seed, solver):
     assert hunt.attack(family, seed, solver) == []
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("family", hunt.FAMILIES)
 def test_no_subspace_beats_a_proved_bound(family):
     assert [fault for seed in range(3) for fault in hunt.attack(family, seed, "auto")] == []

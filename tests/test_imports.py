@@ -9,6 +9,8 @@ from importlib import import_module
 
 import pytest
 
+from tests import public_names
+
 EXTRAS = (
     "bokeh",
     "clarabel",
@@ -71,3 +73,10 @@ def test_public_modules_show_public_names_only(name):
     module = import_module(f"fairspan.{name}")
     shown = {part for part in dir(module) if not part.startswith("__")}
     assert shown == set(module.__all__)
+
+
+def test_public_names_are_those_written_down():
+    assert public_names.text() == public_names.FILE.read_text(encoding="utf-8"), (
+        "Public names or signatures changed. If that is intended, run `python -m "
+        "tests.public_names`, look at the difference, and say it in CHANGELOG.md."
+    )

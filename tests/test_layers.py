@@ -15,7 +15,10 @@ SOURCE = ROOT / "src" / "fairspan"
 DOWNWARDS = {
     ("moments.group_moments", "tables.dask"): "from_arrays takes Dask arrays, if they are given",
     ("estimators.lazy", "tables.dask"): "fit and transform take Dask arrays, if they are given",
-    ("estimators.export", "storage.model_file"): "save is a method, and files know all estimators",
+    (
+        "estimators.export",
+        "storage.model_file",
+    ): "save is a method, and a file knows every estimator",
     ("ground.archive", "__init__"): "a file names the version that wrote it",
     ("report._build", "__init__"): "a page names the version that made it",
     ("storage.model_file", "__init__"): "the public estimators are those that a file may hold",

@@ -31,23 +31,25 @@ def row_errors(model, X, centre):
     return np.sum((Z - Z @ model.components_.T @ model.components_) ** 2, axis=1)
 
 
-@pytest.mark.parametrize("centring", ["global", "group"])
-def test_errors_equal_those_of_the_rows(fitted, centring):
+@pytest.mark.parametrize("centering", ["global", "group"])
+def test_errors_equal_those_of_the_rows(fitted, centering):
     model, X, groups, X_test, groups_test = fitted
     expected, total = [], 0.0
     for label in range(3):
-        centre = X.mean(axis=0) if centring == "global" else X[groups == label].mean(axis=0)
+        centre = X.mean(axis=0) if centering == "global" else X[groups == label].mean(axis=0)
         errors = row_errors(model, X_test[groups_test == label], centre)
         expected.append(errors.mean())
         total += errors.sum() / len(X_test)
-    found = metrics.group_errors(model, X_test, groups_test, centring=centring)
+    found = metrics.group_errors(model, X_test, groups_test, centering=centering)
     assert found.values == pytest.approx(expected, rel=1e-10)
     assert found.by_group == pytest.approx(dict(enumerate(expected)))
     case = (model, X_test, groups_test)
-    assert metrics.total_error(*case, centring=centring) == pytest.approx(total, rel=1e-10)
-    assert metrics.error_gap(*case, centring=centring) == pytest.approx(np.ptp(expected), rel=1e-10)
+    assert metrics.total_error(*case, centering=centering) == pytest.approx(total, rel=1e-10)
+    assert metrics.error_gap(*case, centering=centering) == pytest.approx(
+        np.ptp(expected), rel=1e-10
+    )
     moments = GroupMoments.from_arrays(X_test, groups_test)
-    assert metrics.error_gap(model, moments, centring=centring) == pytest.approx(np.ptp(expected))
+    assert metrics.error_gap(model, moments, centering=centering) == pytest.approx(np.ptp(expected))
 
 
 def test_training_errors_are_those_of_the_estimator(fitted):
@@ -58,9 +60,9 @@ def test_training_errors_are_those_of_the_estimator(fitted):
 def test_plain_components_need_only_what_belongs_to_them(fitted):
     model, _, _, X, groups = fitted
     how = {"mean": model.mean_, "scale": model.scale_, "training": model.moments_}
-    for centring in ("global", "group"):
-        plain = metrics.group_errors(model.components_, X, groups, centring=centring, **how)
-        expected = metrics.group_errors(model, X, groups, centring=centring)
+    for centering in ("global", "group"):
+        plain = metrics.group_errors(model.components_, X, groups, centering=centering, **how)
+        expected = metrics.group_errors(model, X, groups, centering=centering)
         assert plain.values == pytest.approx(expected.values)
     own = metrics.group_errors(model.components_, X, groups)
     V = model.components_
@@ -98,9 +100,9 @@ def test_excess_over_the_pooled_pca_and_over_each_group_s_own(fitted):
 
 def test_explained_variance_and_error_add_up(fitted):
     model, _, _, X, groups = fitted
-    kept = metrics.explained_variance(model, X, groups, centring="group").values
-    lost = metrics.group_errors(model, X, groups, centring="group").values
-    ratio = metrics.explained_variance(model, X, groups, centring="group", ratio=True).values
+    kept = metrics.explained_variance(model, X, groups, centering="group").values
+    lost = metrics.group_errors(model, X, groups, centering="group").values
+    ratio = metrics.explained_variance(model, X, groups, centering="group", ratio=True).values
     assert kept / (kept + lost) == pytest.approx(ratio)
     Z = (X[groups == 1] - model.moments_.means[1]) / model.scale_
     assert kept[1] == pytest.approx(np.mean(np.sum((Z @ model.components_.T) ** 2, axis=1)))
@@ -122,16 +124,16 @@ def test_scikit_learn_s_pca_is_judged_too(fitted):
     expected = np.mean(np.sum((X_test - model.inverse_transform(model.transform(X_test))) ** 2, 1))
     assert metrics.total_error(model, X_test) == pytest.approx(expected)
     training = GroupMoments.from_arrays(X, groups)
-    found = metrics.group_errors(model, X_test, groups_test, centring="group", training=training)
+    found = metrics.group_errors(model, X_test, groups_test, centering="group", training=training)
     assert len(found.values) == 3
 
 
 def test_what_is_wrong_is_said(fitted):
     model, _, _, X, groups = fitted
-    with pytest.raises(ValueError, match="centring"):
-        metrics.group_errors(model, X, groups, centring="none")
+    with pytest.raises(ValueError, match="centering"):
+        metrics.group_errors(model, X, groups, centering="none")
     with pytest.raises(ValueError, match="unknown"):
-        metrics.group_errors(model, X, groups + 7, centring="group")
+        metrics.group_errors(model, X, groups + 7, centering="group")
     with pytest.raises(ValueError, match="orthonormal"):
         metrics.group_errors(2 * model.components_, X, groups)
     with pytest.raises(ValueError, match="features"):

@@ -28,7 +28,9 @@ from fairspan import (
     SmallGroupWarning,
     advise,
     certify,
+    compare,
     fairness_frontier,
+    metrics,
     report,
 )
 
@@ -95,6 +97,12 @@ CASES = {
         lambda: make_pipeline(rough).fit(X, sensitive_features=TWO),
         lambda: fairness_frontier(X, 2, sensitive_features=NINE, max_time=1e-9),
     ],
+    FutureWarning: [
+        lambda: metrics.error_gap(fitted, X, TWO, centring="group"),
+        lambda: metrics.bootstrap_intervals(fitted, X, TWO, centring="group", n_bootstrap=20),
+        lambda: compare([fair], X, TWO, centring="group"),
+        lambda: RobustFairPCACV(gap_centring="group"),
+    ],
 }
 
 
@@ -110,6 +118,16 @@ def test_warnings_point_at_the_callers_line(category, call):
     assert found
     for one in found:
         assert (one.filename, one.lineno) == (__file__, call.__code__.co_firstlineno)
+
+
+def test_a_keyword_means_the_same_under_its_old_name():
+    with pytest.warns(FutureWarning, match="use centering"):
+        old = metrics.group_errors(fitted, X, TWO, centring="group")
+    assert old.by_group == metrics.group_errors(fitted, X, TWO, centering="group").by_group
+    with pytest.warns(FutureWarning, match="use gap_centering"):
+        assert RobustFairPCACV(gap_centring="group").gap_centering == "group"
+    with pytest.raises(TypeError, match="give centering only"):
+        metrics.group_errors(fitted, X, TWO, centring="group", centering="global")
 
 
 def test_every_warning_goes_through_the_one_function():

@@ -28,8 +28,7 @@ from fairspan.ground.warn import warn
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import MISSING_GROUPS, groups_in_gap
 from fairspan.moments.scales import hidden_features, pooled_scale, warn_of_hidden_features
-from fairspan.objectives.ambiguity import radii_of
-from fairspan.objectives.robust import RobustFairObjective
+from fairspan.objectives.robust import RobustFairObjective, radii_of
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.result import SolverResult
 

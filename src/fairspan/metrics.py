@@ -3,8 +3,8 @@
 Every function judges a fitted estimator or any components V with orthonormal rows, on rows or on
 :class:`fairspan.GroupMoments`, by the same computation, whoever found the projection.
 
-With ``centring="global"`` errors are measured from the projection's mean, as in the objective of
-RobustFairPCA. With ``centring="group"`` each group is measured from its own mean in the training
+With ``centering="global"`` errors are measured from the projection's mean, as in the objective of
+RobustFairPCA. With ``centering="group"`` each group is measured from its own mean in the training
 data: then only covariances count. The published tables use the global centre for the total error
 (ARE) and the group centres for the gap (ABDiff).
 """

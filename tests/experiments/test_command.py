@@ -92,12 +92,12 @@ def test_in_sample_rows_need_no_new_fits(results, capsys):
 def test_changed_settings_never_mix_rows(results):
     before = (results / "table1_seeds.csv").read_text().splitlines()
     words = ("table1", "--datasets", "energy", "--methods", "pca", "--seeds", "2")
-    assert reproduce(*words, "--gap-centring", "global", output=results) == OK
+    assert reproduce(*words, "--gap-centering", "global", output=results) == OK
     first, _ = table(results / "table1_seeds.csv")
     old = [line.split(",") for line in before if line.startswith("energy,pca,0,")]
     assert first["abdiff"] != old[0][3]
     assert first["are"] == old[0][4]
-    assert "gap_centring = global" in (results / "table1.md").read_text()
+    assert "gap_centering = global" in (results / "table1.md").read_text()
 
 
 @needs_paper_data

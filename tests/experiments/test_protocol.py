@@ -9,7 +9,7 @@ import pytest
 
 from fairspan import RobustFairPCA
 from fairspan.experiments.methods import method
-from fairspan.experiments.protocol import Judge, Part, Trial, split_rows, standardised
+from fairspan.experiments.protocol import Judge, Part, Trial, split_rows, standardized
 from fairspan.experiments.settings import Settings
 from tests import protocol as reference
 from tests.conftest import needs_paper_data, paper_table
@@ -56,7 +56,7 @@ def test_scores_from_moments_are_those_of_rows(whole, seed, rng):
 
 
 def test_abdiff_on_globally_centred_rows_is_the_difference_of_plain_group_errors(whole, rng):
-    trial = Trial.of(whole, 0, replace(SETTINGS, gap_centring="global"))
+    trial = Trial.of(whole, 0, replace(SETTINGS, gap_centering="global"))
     V = np.linalg.qr(rng.normal(size=(6, 2)))[0]
     errors = [np.sum((R - R @ V @ V.T) ** 2, axis=1).mean() for R in map(trial.test.of, (0, 1))]
     found = trial.outside.scores(V @ V.T)
@@ -65,7 +65,7 @@ def test_abdiff_on_globally_centred_rows_is_the_difference_of_plain_group_errors
 
 
 def test_without_scaling_rows_are_only_centred(whole):
-    train, test = standardised(whole, whole, scale=False)
+    train, test = standardized(whole, whole, scale=False)
     np.testing.assert_allclose(train.X, whole.X - whole.X.mean(axis=0))
     np.testing.assert_allclose(test.X.std(axis=0), whole.X.std(axis=0))
 

@@ -12,6 +12,8 @@ from fairspan.sources import moments_from_dask
 from tests.hardening import inputs
 from tests.hardening.law import REFUSED, outcome
 
+pytestmark = pytest.mark.fuzz
+
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

@@ -24,6 +24,8 @@ from tests import reference
 from tests.hardening import inputs
 from tests.hardening.law import REFUSED, outcome, searched
 
+pytestmark = pytest.mark.fuzz
+
 METHODS = (RobustFairPCA, ExactlyFairPCA, FairPCA, ConvexFairPCA, NullSpaceFairPCA)
 ALL = (*METHODS, RobustFairPCACV)
 QUICK = {RobustFairPCA: {"max_time": 0.2}, RobustFairPCACV: {"cv": 2, "max_time": 0.2}}

@@ -13,6 +13,8 @@ from fairspan.sources import moments_from_files
 from tests.hardening import inputs
 from tests.hardening.law import REFUSED, outcome, searched
 
+pytestmark = pytest.mark.fuzz
+
 pd = inputs.pd
 X, GROUPS = inputs.good()
 MODEL = RobustFairPCA(2).fit(X, sensitive_features=GROUPS)

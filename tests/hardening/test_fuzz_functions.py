@@ -16,13 +16,15 @@ from fairspan.moments.groups import encode_groups
 from tests.hardening import inputs
 from tests.hardening.law import REFUSED, outcome, searched
 
+pytestmark = pytest.mark.fuzz
+
 X, GROUPS = inputs.good()
 MOMENTS = GroupMoments.from_arrays(X, GROUPS)
 MODEL = RobustFairPCA(2).fit(X, sensitive_features=GROUPS)
 V = MODEL.components_
 ROWS = {"X": X, "sensitive_features": GROUPS}
 OPTIONS = {
-    "centring": "group",
+    "centering": "group",
     "mean": None,
     "scale": None,
     "training": None,
@@ -69,7 +71,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
             **ROWS,
             "X_test": X,
             "sensitive_features_test": GROUPS,
-            "centring": "global",
+            "centering": "global",
             "standardize": False,
             "by": "method",
         },

@@ -12,6 +12,8 @@ from tests.hardening import inputs
 from tests.hardening.law import REFUSED, outcome
 from tests.hardening.test_fuzz_functions import values_for
 
+pytestmark = pytest.mark.fuzz
+
 pytest.importorskip("bokeh")
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

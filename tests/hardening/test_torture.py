@@ -105,7 +105,7 @@ def assert_orthonormal(V: np.ndarray) -> None:
 
 
 def second_moments(X: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    # Far from the origin the reference's own mean rounds; centring first costs it nothing.
+    # Far from the origin the reference's own mean rounds; centering first costs it nothing.
     return reference.group_second_moments(X - X[0], groups)
 
 

@@ -231,7 +231,7 @@ BAD = [
     ({"radii": ()}, "radii is empty"),
     ({"fairness_weights": (-1,)}, "fairness_weight=-1"),
     ({"rescale_folds": True, "standardize": True}, "rescale_folds"),
-    ({"gap_centring": "local"}, "gap_centring='local'"),
+    ({"gap_centering": "local"}, "gap_centering='local'"),
     ({"n_components": 9}, "n_features=6"),
     ({"cv": [(np.array([0, 0, 1]), np.arange(3, 9))]}, "more than once"),
 ]
@@ -275,7 +275,7 @@ def test_the_papers_selection_comes_out(name):
     for seed in SEEDS:
         train, _ = split(X, groups, seed)
         search = RobustFairPCACV(
-            COMPONENTS, gap_centring="group", rescale_folds=True, random_state=seed
+            COMPONENTS, gap_centering="group", rescale_folds=True, random_state=seed
         )
         search.fit(train.X, sensitive_features=train.groups)
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from fairspan.solvers.two_groups.polygon import clip, corner, leave_box, normal_angle
+from fairspan.solvers.two_groups.lines import clip, corner, leave_box, normal_angle
 
 
 def touch(angle):

@@ -97,11 +97,12 @@ def test_a_matrix_file_names_its_columns_by_position(tmp_path):
     for order in ("C", "F"):
         np.save(tmp_path / "X.npy", np.asarray(np.column_stack([X, groups]), order=order))
         by_column = moments_from_files(tmp_path / "X.npy", -1, batch_rows=100)
-        assert_same_route(by_column, GroupMoments.from_arrays(X, groups.astype(float)))
+        # A matrix has one type for all columns; labels that are whole are whole numbers.
+        assert_same_route(by_column, GroupMoments.from_arrays(X, groups))
         np.save(tmp_path / "again.npy", np.load(tmp_path / "X.npy"))
         some = moments_from_files([tmp_path / "X.npy", tmp_path / "again.npy"], 4, [2, 0])
         twice = np.vstack([X, X])[:, [2, 0]]
-        assert_same_route(some, GroupMoments.from_arrays(twice, np.tile(groups.astype(float), 2)))
+        assert_same_route(some, GroupMoments.from_arrays(twice, np.tile(groups, 2)))
     np.save(tmp_path / "X.npy", X.astype(np.float32))
     np.save(tmp_path / "groups.npy", names)
     np.save(tmp_path / "weight.npy", weight)
@@ -131,7 +132,7 @@ def test_categories_become_features_of_zeros_and_ones(table, tmp_path):
             assert_same_route(found, expected)
         numbers = moments_from_files(folder, "sex", ["tiny", "site"], one_hot={"site": [1, 2, 3]})
         assert numbers.feature_names == ("tiny", "site=1", "site=2", "site=3")
-    with pytest.raises(ValueError, match=r"part-0.*'sex' has categories that are not listed: \['ü"):
+    with pytest.raises(ValueError, match=r"part-0.*'sex' has values that are not among .*: 'ü"):
         moments_from_files(tmp_path / "text", "site", ["sex"], one_hot={"sex": ["f", 'm "x", y']})
 
 
@@ -153,7 +154,7 @@ def gaps(tmp_path):
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_missing_values_are_refused_with_all_columns_named(gaps, kind, tmp_path):
     path = tmp_path / f"t.{kind}"
-    text = r"columns with missing values: 'x' \(2\), 'g' \(1\), 'w' \(2\), 'z' \(2\)\. Leave"
+    text = r"has missing values in 'x' \(2\), 'z' \(2\), 'g' \(1\), 'w' \(2\) of 400 rows\. Leave"
     with pytest.raises(ValueError, match=text) as error:
         moments_from_files(path, "g", ["x", "y", "z"], weight="w", batch_rows=10)
     assert f"t.{kind}" in str(error.value)
@@ -172,7 +173,7 @@ def test_rows_with_missing_values_are_dropped_on_request_and_counted(gaps, kind,
     )
     assert found.dropped_rows == len(gaps) - len(full) == 6
     assert "(6 dropped)" in repr(found)
-    assert "6 rows with missing values were left out" in caplog.text
+    assert "6 of 400 rows left out: missing values in 'x' (2), 'z' (2), 'g' (1)" in caplog.text
     found.save(tmp_path / "moments")
     assert (found + GroupMoments.load(tmp_path / "moments")).dropped_rows == 12
 
@@ -194,7 +195,9 @@ def test_given_values_take_the_place_of_missing_ones(gaps, kind, tmp_path):
 def test_text_is_refused_with_all_columns_and_both_ways_out(table, tmp_path):
     for kind in ("parquet", "csv"):
         path = write_files(table, tmp_path / kind, kind, pieces=1)[0]
-        with pytest.raises(ValueError, match=r"not numbers: 'sex' \(string\)") as error:
+        with pytest.raises(
+            ValueError, match=r"not numbers: 'sex' \((string|'ü' in line 2)\)"
+        ) as error:
             moments_from_files(path, "site")
         assert str(path) in str(error.value)
         assert "drop=['sex']" in str(error.value)
@@ -209,7 +212,7 @@ def test_text_far_down_a_csv_file_is_refused_with_file_and_columns(tmp_path):
     path = tmp_path / "long.csv"
     frame.to_csv(path, index=False)
     assert path.stat().st_size > 2**22
-    text = r"long.csv.*not numbers: 'late' \(such as 'one'\), 'also late' \(such as 'zwei'\)"
+    text = r"long.csv.*: 'late' \('one' in line 300001\), 'also late' \('zwei' in line 300000\)"
     with pytest.raises(ValueError, match=text):
         moments_from_files(path, "g")
     found = moments_from_files(path, "g", drop=["late", "also late"])
@@ -277,33 +280,34 @@ def test_a_damaged_file_names_itself(table, tmp_path):
 def test_files_with_other_columns_are_refused_with_the_difference(tmp_path):
     (tmp_path / "a.csv").write_text("x,y,g\n1,2,u\n3,5,v\n")
     (tmp_path / "b.csv").write_text("y,x,g,new\n2,1,u,4\n5,3,v,4\n")
-    with pytest.raises(ValueError, match=r"b.csv' has other columns .* has besides \['new'\]"):
+    with pytest.raises(ValueError, match=r"b.csv' has other columns .* unexpected: \['new'\]"):
         moments_from_files(tmp_path, "g")
     # The order of columns in a file does not matter where they are named.
     found = moments_from_files(tmp_path, "g", ["x", "y"])
     assert found.means == pytest.approx(np.array([[1.0, 2.0], [3.0, 5.0]]))
-    with pytest.raises(ValueError, match=r"a.csv' has other columns .* lacks \['new'\]"):
+    with pytest.raises(ValueError, match=r"a.csv' has other columns .* Missing: \['new'\]"):
         moments_from_files([tmp_path / "b.csv", tmp_path / "a.csv"], "g", ["x", "new"])
 
 
 MISTAKES = {
-    "unknown feature": ({"features": ["x", "q"]}, r"features names columns .*\['q'\]; it has"),
-    "unknown group": ({"sensitive": "sex"}, r"sensitive names columns .*\['sex'\]"),
-    "unknown weight": ({"weight": "q"}, r"weight names columns .*\['q'\]"),
+    "unknown feature": (
+        {"features": ["x", "q"]},
+        r"has no column 'q' \(features=.*are 'x', 'y', 'g'",
+    ),
+    "unknown group": ({"sensitive": "sex"}, r"has no column 'sex' \(sensitive=\.\.\.\)"),
+    "unknown weight": ({"weight": "q"}, r"has no column 'q' \(weight=\.\.\.\)"),
     "unknown rule": ({"missing": "mean"}, "missing='mean' is not known; use one of 'raise', 'dr"),
     "unknown option": ({"colour": "red"}, r"Unknown options \['colour'\]"),
     "unknown engine": ({"engine": "cloud"}, "engine='cloud' is not known"),
     "no rows at once": ({"batch_rows": 0}, "batch_rows=0 must be 1 or more"),
     "features and drop": ({"features": ["x"], "drop": ["y"]}, "not both"),
-    "a feature twice": ({"features": ["x", "x"]}, r"features names columns twice: \['x'\]"),
-    "no features": ({"drop": ["x", "y"]}, "There are no columns of features"),
-    "negative weight": ({"weight": "x"}, "weight='x' has negative or infinite values"),
-    "one_hot of no feature": (
-        {"features": ["x"], "one_hot": ["y"]},
-        r"one_hot names columns that are no features: \['y'\]; add them to features",
-    ),
-    "one_hot of groups": ({"one_hot": ["g"]}, r"one_hot names columns of groups: \['g'\]"),
-    "text group as feature": ({"features": ["x", "g"]}, "cannot be groups and features at once"),
+    "a feature twice": ({"features": ["x", "x"]}, r"features=\.\.\. names the column 'x' twice"),
+    "no features": ({"drop": ["x", "y"]}, "has no column left to be a feature"),
+    "negative weight": ({"weight": "x"}, "cannot be used: weight='x' has negative values"),
+    "one_hot of groups": ({"one_hot": ["g"]}, "one_hot=.* names the column 'g', which has another"),
+    "a category twice": ({"one_hot": {"x": [1, 1]}}, "must list the column's categories, each"),
+    "no separator": ({"separator": "ab"}, "separator='ab' must be one character, or the word"),
+    "no encoding": ({"encoding": "klingon"}, "encoding='klingon' is not a known encoding"),
 }
 
 
@@ -327,14 +331,14 @@ def test_paths_that_are_nothing_are_named(tmp_path):
     with pytest.raises(ValueError, match=r"several kinds: \['csv', 'npy'\]"):
         moments_from_files(tmp_path)
     (tmp_path / "twice.csv").write_text("x,x\n1,2\n")
-    with pytest.raises(ValueError, match=r"several columns have the same name: \['x'\]"):
+    with pytest.raises(ValueError, match=r"twice\.csv' has columns of the same name: \['x'\]"):
         moments_from_files(tmp_path / "twice.csv")
 
 
 def test_infinite_values_are_refused_with_the_file(tmp_path):
     frame = pd.DataFrame({"x": [1.0, np.inf, 2.0], "y": [1.0, 2.0, 0.0]})
     frame.to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match=r"t.parquet.*infinity"):
+    with pytest.raises(ValueError, match=r"t.parquet' cannot be used: column 'x' has infinite"):
         moments_from_files(tmp_path / "t.parquet")
 
 
@@ -359,5 +363,5 @@ def test_a_long_and_awkward_csv_file_is_read_with_one_call(tmp_path):
     assert found.second_moments == pytest.approx(expected.second_moments, abs=1e-12)
     with pytest.raises(ValueError, match=r"not numbers: 'name'"):
         moments_from_files(tmp_path / "big.csv.gz", "g")
-    with pytest.raises(ValueError, match=rf"missing values: 'é3 ü' \({9 * (10_000 - len(full))}"):
+    with pytest.raises(ValueError, match=rf"missing values in 'é3 ü' \({9 * (10_000 - len(full))}"):
         moments_from_files(tmp_path / "big.csv.gz", "g", drop=["name"])

@@ -36,16 +36,13 @@ class _Chords:
     """All pieces on a box, replaced by linear functions that are never larger."""
 
     def __init__(self, objective: RobustFairObjective, box: Box) -> None:
-        p, λ = objective.shares, objective.fairness_weight
-        ones, none = np.ones(len(p)), np.zeros(len(p))
-        φ = Mixture(objective, ones, none).chords(box.lower, box.upper)
-        ψ = Mixture(objective, none, ones).chords(box.lower, box.upper)
-        part, rest = np.minimum(p, λ), np.maximum(λ - p, 0.0)
-        self.objective = objective
-        self.base = (p * φ[0], p * φ[1])
-        self.up = (λ * φ[0], λ * φ[1])
+        one, none = np.ones(objective.n_groups), np.zeros(objective.n_groups)
+        φ = Mixture(objective, one, none).chords(box.lower, box.upper)
         # ψ enters with a minus sign, and its chords come with it.
-        self.down = (part * φ[0] - rest * ψ[0], part * φ[1] - rest * ψ[1])
+        ψ = Mixture(objective, none, one).chords(box.lower, box.upper)
+        intercepts, slopes = (objective.split(φ[i], -ψ[i]) for i in (0, 1))
+        self.objective = objective
+        self.base, self.up, self.down = zip(intercepts, slopes, strict=True)
 
     def best_pair(self, m: FloatArray) -> Pair:
         if len(m) == 1 or self.objective.fairness_weight == 0:

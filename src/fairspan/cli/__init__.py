@@ -6,9 +6,11 @@ A command's module has ``add_arguments(parser)`` and ``run(options)``, which ret
 from __future__ import annotations
 
 import argparse
+import ast
 import io
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
@@ -63,6 +65,10 @@ _WORDS = {
     "max_time": "--max-time",
 }
 """What the library calls things -> what the command line does."""
+_COLUMNS = "sensitive|features|drop|weight|one_hot|missing|separator|encoding|keep"
+_VALUE = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|-?\d+)"""
+_KEYWORD = re.compile(rf"\b({_COLUMNS})=(?:\[({_VALUE}(?:, {_VALUE})*)\]|({_VALUE})|\[?\.\.\.\]?)")
+"""How the library names its keywords for tables: drop=['a'], missing='drop_rows', drop=[...]."""
 _INTERRUPTED = "interrupted; files are as they were"
 
 
@@ -194,8 +200,18 @@ def in_options(text: str) -> str:
         word, value = _WORDS[found[1]], found[2]
         return f"{word} " if value else word
 
+    def keyword(found: re.Match[str]) -> str:
+        values = [
+            ast.literal_eval(value) for value in re.findall(_VALUE, found[2] or found[3] or "")
+        ]
+        typed = [shlex.quote(str(value)) for value in values]
+        return " ".join([f"--{found[1]}", *typed]).replace("one_hot", "one-hot")
+
     words = "|".join(map(re.escape, _WORDS))
-    return re.sub(rf"(?<![\w-])({words})(?:(?<==)|(?![a-z_]))(=?)", option, " ".join(text.split()))
+    text = " ".join(text.split())
+    text = re.sub(rf"(?<![\w-])({words})(?:(?<==)|(?![a-z_]))(=?)", option, text)
+    text = text.replace(" with missing={column: value}", " first")
+    return _KEYWORD.sub(keyword, text).replace("--missing drop_rows", "--missing drop-rows")
 
 
 def _sentence(error: Exception) -> str:
@@ -207,8 +223,9 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename!r}." if error.filename else f"{error.strerror}."
     if isinstance(error, MemoryError):
-        reason = in_options(str(error)) or "there is not enough memory for this table."
-        return f"{reason} Use fewer columns with --features."
+        return in_options(str(error)) or (
+            "there is not enough memory for this table. Use fewer columns with --features."
+        )
     text = in_options(str(error))
     if isinstance(error, ValueError | TypeError | ImportError | OSError):
         return text

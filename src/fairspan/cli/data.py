@@ -3,53 +3,34 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, replace
+import csv
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from fairspan.cli import UsageError
-from fairspan.cli.columns import Columns, choose, find, unknown
-from fairspan.cli.rows import Preparation, Rows
-from fairspan.cli.tables import Coded, Source, Table, open_table
+from fairspan.cli import UsageError, in_options
+from fairspan.cli.console import Progress
 from fairspan.ground.archive import format_of
 from fairspan.ground.types import FloatArray
 from fairspan.moments import file as moments_file
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.tables.labels import intersected, parser, with_types
-from fairspan.tables.partial import Partial, check_weights, partial_moments
+from fairspan.tables.columns import Columns, find_columns, no_column
+from fairspan.tables.csv import Dialect
+from fairspan.tables.files import Files, TableRows
+from fairspan.tables.parts import FilePart
+from fairspan.tables.rows import TableMoments as TableMoments
 
 _MOST_GROUPS = 200
 """A column with more values is hardly one of groups, and each costs a matrix."""
+_LARGE = 64 * 2**20
+"""Bytes from which on reading shows its progress."""
 
 
-@dataclass(frozen=True)
-class Data:
-    """Rows of a table, ready for a fit."""
-
-    X: FloatArray
-    groups: Any
-    weight: FloatArray | None
-    columns: Columns
-    notes: tuple[str, ...]
-    left_out: int
-
-    def moments(self) -> GroupMoments:
-        """Boil the rows down."""
-        found = GroupMoments.from_arrays(self.X, self.groups, sample_weight=self.weight)
-        names = self.columns.feature_names
-        return replace(found, feature_names=names, dropped_rows=self.left_out)
-
-
-@dataclass(frozen=True)
-class TableMoments:
-    """Moments of a table whose rows were seen once and not kept."""
-
-    moments: GroupMoments
-    columns: Columns
-    notes: tuple[str, ...]
+Data = TableRows
+"""Rows of a table, ready for a fit."""
 
 
 def add_table_arguments(parser: argparse.ArgumentParser, *, groups: bool = True) -> None:
@@ -79,7 +60,9 @@ def add_table_arguments(parser: argparse.ArgumentParser, *, groups: bool = True)
         help="what to do about missing values: blank, NA, NaN, null (default: refuse)",
     )
     table.add_argument("--separator", help="between csv cells: , ; or tab (default: detected)")
-    table.add_argument("--encoding", default="utf-8", help="of a csv file (default: utf-8)")
+    table.add_argument(
+        "--encoding", help="of a csv file (default: utf-8, or as its byte-order mark says)"
+    )
 
 
 def add_json_argument(parser: argparse.ArgumentParser) -> None:
@@ -87,18 +70,21 @@ def add_json_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="answer in JSON, numbers in full")
 
 
-def open_data(options: argparse.Namespace) -> Source:
-    """Open the table of the options."""
-    separator = {"tab": "\t", "\\t": "\t"}.get(options.separator, options.separator)
-    if separator is not None and len(separator) != 1:
-        raise UsageError(f"--separator {separator!r} must be one character, or the word tab.")
-    try:
-        "".encode(options.encoding)
-    except LookupError:
-        raise UsageError(
-            f"--encoding {options.encoding!r} is not an encoding known here."
-        ) from None
-    return open_table(options.data, separator=separator, encoding=options.encoding)
+@contextmanager
+def opened(options: argparse.Namespace) -> Iterator[Files]:
+    """Open the table of the options, and show how far its reading is."""
+    size = os.path.getsize(options.data)
+    label = f"reading {Path(options.data).name} (MB)"
+    with Progress(size // 2**20, label, hidden=size < _LARGE) as bar:
+
+        def tell(place: int) -> None:
+            bar.step(place // 2**20 - bar.done)
+
+        try:
+            dialect = Dialect(options.separator, options.encoding, tell)
+        except ValueError as error:
+            raise UsageError(in_options(str(error))) from None
+        yield Files([FilePart(options.data)], dialect)
 
 
 def is_moments(path: str) -> bool:
@@ -135,18 +121,9 @@ def load_data(options: argparse.Namespace) -> Data:
     Data
         The rows, with notes about all that was done to them.
     """
-    preparation = _prepare(options)
-    rows = _all_rows(preparation, preparation.texts)
-    columns = preparation.columns
-    labels = [_labels(name, rows.texts[name], preparation) for name in columns.sensitive]
-    return Data(
-        rows.X,
-        labels[0] if len(labels) == 1 else dict(zip(columns.sensitive, labels, strict=True)),
-        rows.weight,
-        columns,
-        preparation.notes,
-        preparation.left_out,
-    )
+    with opened(options) as files:
+        rows = files.rows(_choose(files, options))
+    return replace(rows, notes=_notes(rows.notes))
 
 
 def load_table_moments(options: argparse.Namespace) -> TableMoments:
@@ -162,33 +139,19 @@ def load_table_moments(options: argparse.Namespace) -> TableMoments:
     TableMoments
         The moments of the rows that :func:`load_data` gives.
     """
-    preparation = _prepare(options)
-    columns = preparation.columns
-    seen: dict[Any, set[Any]] = {name: set() for name in columns.sensitive}
-    total = Partial()
-    tables = preparation.source.pieces(preparation.numbers, preparation.texts)
-    for rows in preparation.rows(tables):
-        coded = {name: rows.texts[name] for name in columns.sensitive}
-        for name, column in coded.items():
-            seen[name].update(column.values)
-            _check_few(name, len(seen[name]))
-        if rows.weight is not None:
-            check_weights(columns.weight, rows.weight)
-        groups = intersected({name: _pair(coded[name]) for name in coded}, len(rows.X))
-        total += partial_moments(rows.X, groups, rows.weight, columns.feature_names)
-    total = replace(total, dropped=preparation.left_out)
-    is_text = [preparation.source.is_text] * len(columns.sensitive)
-    return TableMoments(with_types(total.result(), is_text), columns, preparation.notes)
+    with opened(options) as files:
+        found = files.moments(_choose(files, options))
+    return replace(found, notes=_notes(found.notes))
 
 
 def read_features(
-    source: Source, columns: Columns, options: Any
+    files: Files, columns: Columns, options: Any
 ) -> tuple[FloatArray, dict[Any, list[Any]], list[str]]:
     """Read the features that a model was fitted on, from any table that has them.
 
     Parameters
     ----------
-    source : Source
+    files : Files
         The table; further columns in it are not read.
     columns : Columns
         How columns become features.
@@ -204,70 +167,43 @@ def read_features(
     notes : list of str
         What was done.
     """
-    missing = [name for name in columns.features if name not in source.names]
+    kinds = files.first.kinds
+    missing = [name for name in columns.features if name not in kinds]
     if missing:
-        raise ValueError(unknown(source, missing, "which the model needs"))
-    kept = find(source, options.keep or [], "--keep")
-    features = replace(columns, sensitive=(), weight=None)
-    preparation = Preparation(source, features, options.missing)
-    rows = _all_rows(preparation, list(dict.fromkeys([*preparation.texts, *kept])))
-    handed = {name: _as_they_are(rows.texts[name], source) for name in kept}
-    return rows.X, handed, [*source.notes, *preparation.losses]
+        raise ValueError(no_column(files.where, kinds, missing, "which the model needs"))
+    kept = find_columns(files.where, kinds, "keep", options.keep)
+    columns = Columns(columns.features, columns.categories, missing=_rule(options))
+    rows = files.rows(columns, kept)
+    handed = {name: column.tolist() for name, column in rows.kept.items()}
+    return rows.X, handed, list(_notes(rows.notes))
 
 
-def _prepare(options: argparse.Namespace) -> Preparation:
-    """Open the table and settle which columns play which role."""
-    source = open_data(options)
+def _choose(files: Files, options: argparse.Namespace) -> Columns:
+    """Settle which columns play which role."""
+    names = list(files.first.kinds)
     if not options.sensitive:
-        names = ", ".join(map(repr, source.names[:12]))
-        if len(source.names) > 12:
-            names += f", ... and {len(source.names) - 12} more, the last {source.names[-1]!r}"
+        listed = ", ".join(map(repr, names[:12]))
+        if len(names) > 12:
+            listed += f", ... and {len(names) - 12} more, the last {names[-1]!r}"
         raise UsageError(
             "--sensitive is missing: name the column that tells groups apart. "
-            f"The columns of {options.data!r} are {names}."
+            f"The columns of {options.data!r} are {listed}."
         )
-    columns, one_hot = choose(source, options)
-    categories = {name: parts or () for name, parts in one_hot.items()}
-    preparation = Preparation(source, replace(columns, categories=categories), options.missing)
-    unknown_parts = [name for name, parts in one_hot.items() if parts is None]
-    if unknown_parts:
-        found: dict[Any, set[str]] = {name: set() for name in unknown_parts}
-        for table in source.pieces([], unknown_parts):
-            for name, values in found.items():
-                values.update(map(str, preparation.known(table, name).values))
-        categories |= {name: tuple(sorted(values)) for name, values in found.items()}
-    return Preparation(source, replace(columns, categories=categories), options.missing)
+    one_hot = {}
+    for word in options.one_hot or []:
+        # A name may hold an equals sign; a column of the whole name comes first.
+        name, _, parts = (word, "", "") if word in names else word.partition("=")
+        # Categories with commas are quoted as in csv files.
+        one_hot[name] = next(csv.reader([parts], skipinitialspace=True)) if parts else None
+    given = {"drop": options.drop, "weight": options.weight, "one_hot": one_hot}
+    given["missing"] = _rule(options)
+    columns = files.choose(options.sensitive, options.features, given)
+    return replace(columns, most_groups=_MOST_GROUPS)
 
 
-def _all_rows(preparation: Preparation, texts: list[Any]) -> Rows:
-    tables = list(preparation.source.pieces(preparation.numbers, texts))
-    found = list(preparation.rows([Table.joined(tables)] if tables else []))
-    return found[0]
+def _rule(options: argparse.Namespace) -> str:
+    return "drop_rows" if options.missing == "drop-rows" else "raise"
 
 
-def _labels(name: Any, coded: Coded, preparation: Preparation) -> npt.NDArray[Any]:
-    _check_few(name, len(coded.values))
-    if preparation.source.is_text:
-        coded = Coded(coded.codes, list(map(parser(coded.values), coded.values)))
-    labels = coded.listed()
-    return np.fromiter(labels, dtype=object, count=len(labels))
-
-
-def _check_few(name: Any, n_values: int) -> None:
-    if n_values > _MOST_GROUPS:
-        raise ValueError(
-            f"the column {name!r} has {n_values:,} different values, and at most "
-            f"{_MOST_GROUPS} groups are taken; choose another column for --sensitive, or put its "
-            "values into classes first."
-        )
-
-
-def _pair(coded: Coded) -> tuple[Any, Any]:
-    return coded.codes, np.fromiter(coded.values, dtype=object, count=len(coded.values))
-
-
-def _as_they_are(coded: Coded, source: Source) -> list[Any]:
-    """Give the values of a column; whole numbers as such if all of them are."""
-    if source.is_text and parser(coded.values) is int:
-        coded = Coded(coded.codes, list(map(int, coded.values)))
-    return coded.listed()
+def _notes(notes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(in_options, notes))

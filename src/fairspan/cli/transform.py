@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fairspan.cli import OK, UsageError
-from fairspan.cli.columns import Columns
 from fairspan.cli.console import answer
-from fairspan.cli.data import add_json_argument, add_table_arguments, open_data, read_features
+from fairspan.cli.data import add_json_argument, add_table_arguments, opened, read_features
 from fairspan.cli.paths import check_output
-from fairspan.cli.tables import Source
 from fairspan.ground.atomic import replacing
 from fairspan.storage.model_file import read_model
+from fairspan.tables.columns import Columns
+from fairspan.tables.files import Files
 
 _ENDINGS = (".csv", ".npy", ".parquet", ".feather")
 _EXAMPLES = """\
@@ -54,11 +54,11 @@ def run(options: argparse.Namespace) -> int:
     output = check_output(options.output, [options.model, options.data], _ENDINGS)
     file = read_model(options.model)
     model: Any = file.model
-    source = open_data(options)
-    columns = _columns(model, source, file.columns)
     if options.keep and output.suffix.lower() == ".npy":
         raise UsageError("--keep needs an output with column names: csv, parquet or feather.")
-    X, kept, notes = read_features(source, columns, options)
+    with opened(options) as files:
+        columns = _columns(model, files, file.columns)
+        X, kept, notes = read_features(files, columns, options)
     names = [str(name) for name in model.get_feature_names_out()]
     # The columns were found by name just now.
     vars(model).pop("feature_names_in_", None)
@@ -73,21 +73,23 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def _columns(model: Any, source: Source, recipe: Any) -> Columns:
+def _columns(model: Any, files: Files, recipe: Any) -> Columns:
     """Tell which columns are features: as when fitted, by the model's names, or by position."""
+    names = tuple(files.first.kinds)
+    is_named = isinstance(names[0], str)
     if recipe is not None:
         columns = Columns.from_json(recipe)
-        if columns.is_named == isinstance(source.names[0], str):
+        if columns.is_named == is_named:
             return columns
-    elif hasattr(model, "feature_names_in_") and isinstance(source.names[0], str):
+    elif hasattr(model, "feature_names_in_") and is_named:
         return Columns(tuple(model.feature_names_in_))
-    if len(source.names) != model.n_features_in_:
+    if len(names) != model.n_features_in_:
         raise ValueError(
-            f"{str(source.path)!r} has {len(source.names)} columns and the model needs "
+            f"{files.where} has {len(names)} columns and the model needs "
             f"{model.n_features_in_}; columns cannot be found by name here, so give a table of "
             "exactly the model's features, in its order."
         )
-    return Columns(source.names)
+    return Columns(names)
 
 
 def write_table(path: Path, columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]]) -> None:

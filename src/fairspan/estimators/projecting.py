@@ -59,7 +59,7 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             return self._project_sparse(X).astype(X.dtype, copy=False)
         projected = np.empty((len(X), len(self.components_)), dtype=X.dtype)
         for rows in _blocks(X):
-            projected[rows] = self._centred(X[rows]) @ self.components_.T
+            projected[rows] = self._centered(X[rows]) @ self.components_.T
         return projected
 
     def inverse_transform(self, X: Any) -> Any:
@@ -116,9 +116,9 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         else:
             errors = np.empty(len(X))
             for rows in _blocks(X):
-                centred = self._centred(X[rows])
-                centred -= (centred @ self.components_.T) @ self.components_
-                errors[rows] = np.einsum("ij,ij->i", centred, centred)
+                centered = self._centered(X[rows])
+                centered -= (centered @ self.components_.T) @ self.components_
+                errors[rows] = np.einsum("ij,ij->i", centered, centered)
         if not np.isfinite(errors).all():
             raise ValueError("X holds values too large to square in double precision; rescale it.")
         return errors
@@ -169,11 +169,11 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _project_sparse(self, X: Any) -> FloatArray:
         return project_sparse(X, self.mean_, self.scale_, self.components_)
 
-    def _centred(self, X: npt.NDArray[Any]) -> FloatArray:
-        centred: FloatArray = np.subtract(X, self.mean_, dtype=np.float64)
+    def _centered(self, X: npt.NDArray[Any]) -> FloatArray:
+        centered: FloatArray = np.subtract(X, self.mean_, dtype=np.float64)
         if self.scale_ is not None:
-            centred /= self.scale_
-        return centred
+            centered /= self.scale_
+        return centered
 
 
 def _blocks(X: npt.NDArray[Any]) -> Iterator[slice]:

@@ -31,7 +31,8 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.moments.resampling import resampled_moments
 from fairspan.moments.scales import pooled_scale
-from fairspan.objectives.ambiguity import bootstrap_radii, radii_of
+from fairspan.objectives.ambiguity import bootstrap_radii
+from fairspan.objectives.robust import radii_of
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.door import RETRACTIONS, SOLVERS, SolverOptions, solve
 from fairspan.solvers.result import SolverResult

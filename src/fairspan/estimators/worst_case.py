@@ -58,7 +58,7 @@ class WorstCaseMixin(ProjectingMixin):
             )
         objective = self._fitted_objective
         coefficients = objective.coefficients(objective.active_pair(self.group_errors_))
-        moved = self._centred(X)
+        moved = self._centered(X)
         for code, label in enumerate(groups.labels):
             a, rows = self.group_labels_.index(label), groups.codes == code
             moved[rows] = worst_case_rows(

@@ -24,7 +24,7 @@ _SWITCHES = {
     "starts, last iterates",
     "fairpca": "how FairPCA is solved: exactly, or by its published algorithm and grid",
     "mu": "CFPCA's weight of covariances: 1, as in the published rows, or the grid of the text",
-    "gap_centring": "ABDiff on groups centred by their own means, as published, or by the mean of "
+    "gap_centering": "ABDiff on groups centred by their own means, as published, or by the mean of "
     "all rows, as in the objective",
     "column_rule": "columns left out so that sizes are the paper's, or by the rule of its text "
     "(standard deviation at most 1e-5 or at least 1000)",
@@ -56,6 +56,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         option = f"--{name.replace('_', '-')}"
         text = f"{_SWITCHES[name]} (default: {choices[0]})"
         parser.add_argument(option, choices=choices, default=choices[0], help=text)
+    # Its name before version 0.1.
+    parser.add_argument(
+        "--gap-centring",
+        dest="gap_centering",
+        choices=CHOICES["gap_centering"],
+        default=argparse.SUPPRESS,
+        help=argparse.SUPPRESS,
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fairspan.experiments.methods import Method, method
-from fairspan.experiments.protocol import Trial, judge, standardised
+from fairspan.experiments.protocol import Trial, judge, standardized
 from fairspan.experiments.settings import Settings
 from fairspan.experiments.sources import rows_of
 from fairspan.experiments.store import Row
@@ -36,8 +36,8 @@ def pareto(dataset: str, name: str, settings: Settings) -> list[Row]:
         A row for each candidate.
     """
     whole = rows_of(dataset, 0, settings)
-    train, _ = standardised(whole, whole, scale=settings.scale)
-    judges = judge(train.X, train, train, settings.gap_centring)
+    train, _ = standardized(whole, whole, scale=settings.scale)
+    judges = judge(train.X, train, train, settings.gap_centering)
     if name == "fairpca-grid":
         candidates = method("fairpca", replace(settings, fairpca="multiplicative-weights"))
     else:

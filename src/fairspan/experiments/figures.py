@@ -16,7 +16,7 @@ from fairspan.experiments.methods import TITLES
 from fairspan.experiments.store import Row, write_atomically
 from fairspan.plotting._axes import tidy
 
-COLOURS = {
+COLORS = {
     "pca": "#666666",
     "rfpca": "#0072b2",
     "fairpca": "#d55e00",
@@ -105,7 +105,7 @@ def draw_toy(points: Sequence[Row], arrows: Sequence[Row]) -> Any:
             if row["source"] == source:
                 _draw_arrow(axes, row)
         for name in ("pca", "rfpca", "fairpca"):
-            axes.plot([], [], color=COLOURS[name], lw=2, label=_NAMES[name])
+            axes.plot([], [], color=COLORS[name], lw=2, label=_NAMES[name])
         axes.set(xlim=(-7, 7), ylim=(-6, 6), aspect="equal", title=f"Arrows of the {label}")
         tidy(axes)
     figure.axes[0].legend(frameon=False, loc="lower right", fontsize="small")
@@ -118,8 +118,8 @@ def _draw_arrow(axes: Any, row: Row) -> None:
     angle = math.radians(row["angle"])
     length = {"pca": 6.4, "rfpca": 5.6, "fairpca": 6.4}[row["method"]]
     tip = (length * math.cos(angle), length * math.sin(angle))
-    colour = COLOURS[row["method"]]
-    style = {"arrowstyle": "-|>", "color": colour, "lw": 1.4, "shrinkA": 0, "shrinkB": 0}
+    color = COLORS[row["method"]]
+    style = {"arrowstyle": "-|>", "color": color, "lw": 1.4, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", xy=tip, xytext=(0, 0), arrowprops=style)
 
 
@@ -141,16 +141,16 @@ def draw_pareto(rows: Sequence[Row]) -> Any:
     from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 
     for axes, name in zip(np.ravel(figure.subplots(1, len(names))), names, strict=True):
-        for method, colour in COLOURS.items():
+        for method, color in COLORS.items():
             mine = [row for row in rows if row["dataset"] == name and row["method"] == method]
             # Points of one grid often coincide: larger and paler below, sharper above.
             style = {"marker": MARKERS[method], "label": _NAMES[method], "alpha": 0.85}
-            face = "none" if MARKERS[method] in "sD" else colour
-            colours = {"edgecolors": colour, "facecolors": face}
+            face = "none" if MARKERS[method] in "sD" else color
+            colors = {"edgecolors": color, "facecolors": face}
             if MARKERS[method] == "x":
-                colours = {"color": colour}
+                colors = {"color": color}
             xy = [[row["abdiff"] for row in mine], [row["are"] for row in mine]]
-            axes.scatter(*xy, s=46, **style, **colours)
+            axes.scatter(*xy, s=46, **style, **colors)
         axes.set(xscale="log", xlabel="ABDiff (log scale)", title=titles()[name])
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 7)))
         axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
@@ -202,7 +202,7 @@ def _draw_groups(axes: Any, rows: Sequence[Row], value: str) -> None:
                 [row["k"] for row in mine],
                 [row[value] for row in mine],
                 line,
-                color=COLOURS[method],
+                color=COLORS[method],
                 marker=MARKERS[method],
                 ms=3.5,
                 lw=1.3,
@@ -232,9 +232,9 @@ def draw_radius(rows: Sequence[Row]) -> Any:
             np.array([row[name] for row in mine]) for name in ("alpha", "mean", "deviation")
         )
         axes.fill_between(alpha, mean - spread, mean + spread, color="#cfe0ee", lw=0)
-        axes.plot(alpha, mean, color=COLOURS["rfpca"])
+        axes.plot(alpha, mean, color=COLORS["rfpca"])
         best = int(np.argmin(mean))
-        axes.plot(alpha[best], mean[best], "o", color=COLOURS["fairpca"])
+        axes.plot(alpha[best], mean[best], "o", color=COLORS["fairpca"])
         axes.annotate(
             f"{mean[best]:.2f} at {alpha[best]:.1f}",
             (alpha[best], mean[best]),

@@ -103,7 +103,7 @@ def split_rows(groups: IntArray, seed: int, share: float = 0.3) -> tuple[IntArra
     return train, test
 
 
-def standardised(train: Part, test: Part, *, scale: bool = True) -> tuple[Part, Part]:
+def standardized(train: Part, test: Part, *, scale: bool = True) -> tuple[Part, Part]:
     """Put both parts into units of the training part: mean 0 and, if asked for, deviation 1.
 
     Parameters
@@ -123,7 +123,7 @@ def standardised(train: Part, test: Part, *, scale: bool = True) -> tuple[Part, 
     return train._replace(X=(train.X - mean) / unit), test._replace(X=(test.X - mean) / unit)
 
 
-def judge(rows: FloatArray, train: Part, test: Part, centring: str = "group") -> Judge:
+def judge(rows: FloatArray, train: Part, test: Part, centering: str = "group") -> Judge:
     """Gather what judges a projection.
 
     Parameters
@@ -132,7 +132,7 @@ def judge(rows: FloatArray, train: Part, test: Part, centring: str = "group") ->
         The rows that ARE is about.
     train, test : Part
         ABDiff is about the test part, centred by means of the training part.
-    centring : {"group", "global"}
+    centering : {"group", "global"}
         Whether each group is centred by its own mean, or all rows by theirs.
 
     Returns
@@ -141,8 +141,8 @@ def judge(rows: FloatArray, train: Part, test: Part, centring: str = "group") ->
         The moments.
     """
     whole = train.X.mean(axis=0)
-    centres = [train.of(a).mean(axis=0) if centring == "group" else whole for a in GROUPS]
-    groups = [_second_moment(test.of(a) - centres[a]) for a in GROUPS]
+    centers = [train.of(a).mean(axis=0) if centering == "group" else whole for a in GROUPS]
+    groups = [_second_moment(test.of(a) - centers[a]) for a in GROUPS]
     return Judge(_second_moment(rows), np.array(groups))
 
 
@@ -169,7 +169,7 @@ class Trial:
     def of(cls, whole: Part, seed: int, settings: Settings, share: float = 0.3) -> Trial:
         """Split a data set."""
         train, test = (whole.take(rows) for rows in split_rows(whole.groups, seed, share))
-        return cls(*standardised(train, test, scale=settings.scale), seed, settings)
+        return cls(*standardized(train, test, scale=settings.scale), seed, settings)
 
     @cached_property
     def moments(self) -> GroupMoments:
@@ -207,14 +207,14 @@ class Trial:
         return method.fits(self.moments, [chosen], self.seed)[0]
 
     def _judge(self, part: Part) -> Judge:
-        return judge(part.X, self.train, part, self.settings.gap_centring)
+        return judge(part.X, self.train, part, self.settings.gap_centering)
 
     def _folds(self) -> Iterator[Stage]:
         cuts = KFold(self.settings.n_folds, shuffle=True, random_state=self.seed)
         for inside, outside in cuts.split(self.train.X):
             raw = self.train.take(inside), self.train.take(outside)
-            train, test = standardised(*raw, scale=self.settings.scale)
-            yield Stage(train.moments, judge(test.X, *raw, self.settings.gap_centring))
+            train, test = standardized(*raw, scale=self.settings.scale)
+            yield Stage(train.moments, judge(test.X, *raw, self.settings.gap_centering))
 
 
 def _loss(scores: Scores) -> float:

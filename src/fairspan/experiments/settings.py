@@ -12,7 +12,7 @@ CHOICES = {
     "solver": ("exact", "subgradient"),
     "fairpca": ("exact", "multiplicative-weights"),
     "mu": ("published", "described"),
-    "gap_centring": ("group", "global"),
+    "gap_centering": ("group", "global"),
     "column_rule": ("published", "text"),
 }
 """Named switches, the default first; see the help of ``fairspan reproduce``."""
@@ -30,7 +30,7 @@ class Settings:
         How FairPCA is solved: exactly, or by its published algorithm over the paper's grid.
     mu : {"published", "described"}
         CFPCA's weight of the covariances: 1 as in the published rows, or the grid of the text.
-    gap_centring : {"group", "global"}
+    gap_centering : {"group", "global"}
         Whether ABDiff is about groups centred by their own training means, as published.
     column_rule : {"published", "text"}
         Which columns are left out: those that give the (N, d) the paper lists, or those its text
@@ -48,7 +48,7 @@ class Settings:
     solver: str = "exact"
     fairpca: str = "exact"
     mu: str = "published"
-    gap_centring: str = "group"
+    gap_centering: str = "group"
     column_rule: str = "published"
     n_components: int = 3
     n_folds: int = 3

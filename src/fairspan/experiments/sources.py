@@ -98,8 +98,8 @@ def resampling(n: int, m: int) -> FloatArray:
         Weights; rows sum to 1.
     """
     ratio = n / m
-    centres = (np.arange(m)[:, None] + 0.5) * ratio - 0.5
-    x = np.abs(np.arange(n) - centres) / ratio
+    centers = (np.arange(m)[:, None] + 0.5) * ratio - 0.5
+    x = np.abs(np.arange(n) - centers) / ratio
     near, far = 1.5 * x**3 - 2.5 * x**2 + 1, -0.5 * x**3 + 2.5 * x**2 - 4 * x + 2
     weights = np.where(x < 1, near, np.where(x < 2, far, 0.0))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairspan.estimators.samadi import FairPCA
 from fairspan.experiments.methods import FAIRPCA_TOL
-from fairspan.experiments.protocol import GROUPS, Part, judge, standardised
+from fairspan.experiments.protocol import GROUPS, Part, judge, standardized
 from fairspan.experiments.settings import Settings
 from fairspan.experiments.store import Row
 from fairspan.fitting import prepare
@@ -129,8 +129,8 @@ def radius(simulation: int, settings: Settings) -> list[Row]:
         ARE + ABDiff for each radius of the majority and the minority.
     """
     rng = np.random.default_rng(simulation)
-    train, test = standardised(sample(rng, TRAIN), sample(rng, TEST), scale=False)
-    moments, judges = train.moments, judge(test.X, train, test, settings.gap_centring)
+    train, test = standardized(sample(rng, TRAIN), sample(rng, TEST), scale=False)
+    moments, judges = train.moments, judge(test.X, train, test, settings.gap_centering)
     problem = prepare(moments).problem(1)
     rows = []
     for base in BASES:

@@ -15,6 +15,7 @@ from sklearn.utils import check_array
 
 from fairspan.ground import defaults
 from fairspan.ground.parameters import check_level, check_replicates, generator_from
+from fairspan.ground.renamed import renamed
 from fairspan.ground.rows import check_real, check_weights
 from fairspan.ground.types import FloatArray, Label
 from fairspan.moments.group_moments import GroupMoments
@@ -55,6 +56,7 @@ class ErrorIntervals:
         return {a: (float(x), float(y)) for a, (x, y) in zip(self.labels, self.errors, strict=True)}
 
 
+@renamed("centring", "centering")
 def bootstrap_intervals(
     model: Any,
     X: Any,
@@ -62,7 +64,7 @@ def bootstrap_intervals(
     *,
     n_bootstrap: int = defaults.N_BOOTSTRAP,
     level: float = defaults.LEVEL,
-    centring: str = "global",
+    centering: str = "global",
     mean: Any = None,
     scale: Any = None,
     training: GroupMoments | None = None,
@@ -87,7 +89,7 @@ def bootstrap_intervals(
         Number of replicates.
     level : float, default=0.95
         Confidence level, between 0 and 1.
-    centring : {"global", "group"}, default="global"
+    centering : {"global", "group"}, default="global"
         From where errors are measured.
     mean, scale, training, sample_weight
         See :class:`fairspan.metrics.Options`.
@@ -108,7 +110,7 @@ def bootstrap_intervals(
     projection = Projection.of(model, mean, scale, training)
     projection.check_features(X)
     moments = GroupMoments.from_groups(X, groups, sample_weight=weight)
-    errors = projection.row_errors(X, groups, projection.centres(moments, centring))
+    errors = projection.row_errors(X, groups, projection.centers(moments, centering))
     rng = generator_from(random_state)
     sizes, sums = replicates(errors, groups, weight, n_bootstrap, rng)
     found = np.bincount(groups.codes, weight * errors) / np.bincount(groups.codes, weight)

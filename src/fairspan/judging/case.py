@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from fairspan.ground.frames import as_frame
 from fairspan.ground.parameters import check_choice, check_options
+from fairspan.ground.renamed import renamed
 from fairspan.ground.types import FloatArray, Label
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.projection import Projection
@@ -20,7 +21,7 @@ class Options(TypedDict, total=False):
 
     Attributes
     ----------
-    centring : {"global", "group"}, default="global"
+    centering : {"global", "group"}, default="global"
         From where errors are measured.
     mean, scale : array-like of shape (n_features,)
         Centre and divisors that belong to plain components; an estimator brings its own. Without a
@@ -32,7 +33,7 @@ class Options(TypedDict, total=False):
         How often each row counts.
     """
 
-    centring: str
+    centering: str
     mean: Any
     scale: Any
     training: GroupMoments | None
@@ -105,19 +106,20 @@ class Case:
 
     projection: Projection
     moments: GroupMoments
-    centring: str
+    centering: str
     second: FloatArray
 
     @classmethod
-    def of(cls, model: Any, X: Any, sensitive_features: Any, options: Options) -> Case:
+    @renamed("centring", "centering")
+    def of(cls, model: Any, X: Any, sensitive_features: Any, **options: Unpack[Options]) -> Case:
         """Take a model and data as the functions of metrics do."""
         check_options(options, Options)
-        centring = options.get("centring", "global")
+        centering = options.get("centering", "global")
         moments = moments_of(X, sensitive_features, options.get("sample_weight"))
         projection = Projection.of(
             model, options.get("mean"), options.get("scale"), options.get("training")
         )
-        return cls(projection, moments, centring, projection.second_moments(moments, centring))
+        return cls(projection, moments, centering, projection.second_moments(moments, centering))
 
     def values(self, name: str, values: FloatArray) -> GroupValues:
         """Give numbers their groups and a name."""
@@ -127,7 +129,7 @@ class Case:
         """Errors of PCA fitted to the training data, on this data."""
         source = self.projection.training or self.moments
         own = check_choice("reference", reference, ("pooled", "group")) == "group"
-        fitted = self.projection.second_moments(source, self.centring if own else "global")
+        fitted = self.projection.second_moments(source, self.centering if own else "global")
         k = len(self.projection.components)
         if not own:
             pooled = top_space(np.einsum("a,aij->ij", source.shares, fitted), k)

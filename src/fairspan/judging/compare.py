@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 
 from fairspan.ground.frames import as_frame
 from fairspan.ground.parameters import check_choice, check_flag, is_listing
+from fairspan.ground.renamed import renamed
 from fairspan.ground.rows import check_real
 from fairspan.ground.types import FloatArray
 from fairspan.judging import metrics
@@ -24,6 +25,7 @@ from fairspan.problem.spectrum import top_space
 OWN_PCA = "each group's own PCA"
 
 
+@renamed("centring", "centering")
 def compare(
     methods: Mapping[str, Any] | Iterable[Any],
     X: Any,
@@ -31,7 +33,7 @@ def compare(
     *,
     X_test: Any = None,
     sensitive_features_test: Any = None,
-    centring: str = "global",
+    centering: str = "global",
     standardize: bool = False,
     by: str = "method",
 ) -> Any:
@@ -48,7 +50,7 @@ def compare(
         The group of each training row.
     X_test, sensitive_features_test : optional
         Rows to judge on besides.
-    centring : {"global", "group"}, default="global"
+    centering : {"global", "group"}, default="global"
         From where group errors are measured; the total error always uses the global mean.
     standardize : bool, default=False
         Divide all data by the standard deviations of the training rows.
@@ -95,11 +97,11 @@ def compare(
             "seconds": seconds,
         }
         for sample, moments in samples.items():
-            judged = _judge(model, moments, training, centring, by, evidence)
+            judged = _judge(model, moments, training, centering, by, evidence)
             rows += [{"method": name, "sample": sample, **row} for row in judged]
     if k:
         for sample, moments in samples.items():
-            own = _own_pca(k, moments, training, centring, by)
+            own = _own_pca(k, moments, training, centering, by)
             rows += [{"method": OWN_PCA, "sample": sample, **row} for row in own]
     return as_frame(rows)
 
@@ -149,11 +151,11 @@ def _judge(
     model: Any,
     moments: GroupMoments,
     training: GroupMoments,
-    centring: str,
+    centering: str,
     by: str,
     evidence: dict[str, Any],
 ) -> list[dict[str, Any]]:
-    options: Options = {"centring": centring, "mean": training.mean, "training": training}
+    options: Options = {"centering": centering, "mean": training.mean, "training": training}
     errors = metrics.group_errors(model, moments, **options).values
     total = metrics.total_error(model, moments, mean=training.mean)
     if by == "method":
@@ -170,13 +172,13 @@ def _summary(errors: FloatArray, total: float) -> dict[str, float]:
 
 
 def _own_pca(
-    k: int, moments: GroupMoments, training: GroupMoments, centring: str, by: str
+    k: int, moments: GroupMoments, training: GroupMoments, centering: str, by: str
 ) -> list[dict[str, Any]]:
     """The reference: every group in the best subspace that its own training rows have."""
     judge = Projection(np.eye(training.n_features)[:k], training.mean, None, training)
-    fitted = judge.second_moments(training, centring)
+    fitted = judge.second_moments(training, centering)
     about_mean: Options = {"mean": training.mean, "training": training}
-    options: Options = {**about_mean, "centring": centring}
+    options: Options = {**about_mean, "centering": centering}
     rows, totals = [], []
     for a, label in enumerate(moments.labels):
         own = top_space(fitted[training.labels.index(label)], k).vectors.T

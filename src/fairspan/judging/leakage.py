@@ -131,15 +131,15 @@ def _separation(
     Z: FloatArray, y: FloatArray, costs: list[float], n_folds: int, seed: int, held_out: bool
 ) -> float:
     if not held_out:
-        Z = _standardised(Z, Z)
+        Z = _standardized(Z, Z)
         cost = _best_cost(Z, y, costs, n_folds, seed)
         return ks_distance(Z @ _rule(Z, y, cost), y)
     distances = []
     for inside, outside in _folds(len(y), n_folds, seed):
-        seen = _standardised(Z[inside], Z[inside])
+        seen = _standardized(Z[inside], Z[inside])
         cost = _best_cost(seen, y[inside], costs, n_folds, seed)
         weights = _rule(seen, y[inside], cost)
-        distances.append(ks_distance(_standardised(Z[outside], Z[inside]) @ weights, y[outside]))
+        distances.append(ks_distance(_standardized(Z[outside], Z[inside]) @ weights, y[outside]))
     return float(np.mean(distances))
 
 
@@ -166,6 +166,6 @@ def _folds(n_rows: int, n_folds: int, seed: int) -> list[tuple[IntArray, IntArra
     return [(np.concatenate(chunks[:i] + chunks[i + 1 :]), chunk) for i, chunk in enumerate(chunks)]
 
 
-def _standardised(Z: FloatArray, seen: FloatArray) -> FloatArray:
+def _standardized(Z: FloatArray, seen: FloatArray) -> FloatArray:
     spread = seen.std(axis=0)
     return np.asarray((Z - seen.mean(axis=0)) / np.where(spread > 0, spread, 1.0))

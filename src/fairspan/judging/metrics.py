@@ -32,7 +32,7 @@ def group_errors(
     GroupValues
         The errors.
     """
-    case = Case.of(model, X, sensitive_features, options)
+    case = Case.of(model, X, sensitive_features, **options)
     return case.values("error", case.projection.errors(case.second))
 
 
@@ -48,7 +48,7 @@ def total_error(
     X : array-like of shape (n_rows, n_features), or GroupMoments
         The data.
     sensitive_features : array-like, frame or dict, optional
-        The group of each row; it matters only with ``centring="group"``.
+        The group of each row; it matters only with ``centering="group"``.
     **options
         See :class:`Options`.
 
@@ -74,7 +74,7 @@ def error_gap(
     sensitive_features : array-like, frame or dict, optional
         The group of each row.
     **options
-        See :class:`Options`; the published tables use ``centring="group"``.
+        See :class:`Options`; the published tables use ``centering="group"``.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def excess_error(
     GroupValues
         The excess; negative where a group fares better than with the reference.
     """
-    case = Case.of(model, X, sensitive_features, options)
+    case = Case.of(model, X, sensitive_features, **options)
     excess = case.projection.errors(case.second) - case.reference_errors(reference)
     return case.values("excess_error", excess)
 
@@ -148,7 +148,7 @@ def explained_variance(
     GroupValues
         The variances.
     """
-    case = Case.of(model, X, sensitive_features, options)
+    case = Case.of(model, X, sensitive_features, **options)
     kept = case.projection.kept(case.second)
     if not check_flag("ratio", ratio):
         return case.values("explained_variance", kept)
@@ -201,7 +201,7 @@ def group_rows(
     list of dict
         A dict for each group.
     """
-    case = Case.of(model, X, sensitive_features, options)
+    case = Case.of(model, X, sensitive_features, **options)
     errors, kept = case.projection.errors(case.second), case.projection.kept(case.second)
     columns = {
         "group": case.moments.labels,

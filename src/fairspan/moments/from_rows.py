@@ -71,12 +71,12 @@ def fields_of_rows(
     """
     n_rows, n_features = X.shape
     few = _FEW_ROWS * n_rows <= n_features >= _WIDE
-    fields = (_in_row_space if few else _centred)(X, groups, sample_weight, feature_names)
+    fields = (_in_row_space if few else _centered)(X, groups, sample_weight, feature_names)
     names = None if feature_names is None else tuple(feature_names)
     return fields | {"labels": groups.labels, "feature_names": names}
 
 
-def _centred(
+def _centered(
     X: Any, groups: Groups, sample_weight: Any, feature_names: Sequence[str] | None
 ) -> dict[str, Any]:
     weight = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
@@ -137,7 +137,7 @@ def _in_row_space(
     X = np.asarray(X, dtype=np.float64)
     shift = X.mean(axis=0)
     columns, triangle = np.linalg.qr((X - shift).T)
-    small = _centred(triangle.T, groups, sample_weight, None)
+    small = _centered(triangle.T, groups, sample_weight, None)
     means = small["shift"] + small["offsets"]
     return small | {"shift": shift, "offsets": means @ columns.T, "basis": columns.T}
 

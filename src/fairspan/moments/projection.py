@@ -15,7 +15,7 @@ from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups, groups_in_gap
 
-CENTRINGS = ("global", "group")
+CENTERINGS = ("global", "group")
 _FEW_DIGITS = 1e-4
 """A smaller share of the variance is not left to a difference, which would cost its digits."""
 _TOO_LARGE = "too large to compute with in double precision. Look for outliers, or rescale X."
@@ -87,14 +87,14 @@ class Projection:
         if max(X.max(), -X.min()) > LARGEST**0.5:
             raise ValueError(f"X holds values above {LARGEST**0.5:g}, {_TOO_LARGE}")
 
-    def centres(self, moments: GroupMoments, centring: str) -> FloatArray:
+    def centers(self, moments: GroupMoments, centering: str) -> FloatArray:
         """Give the point from which each group of some data is measured.
 
         Parameters
         ----------
         moments : GroupMoments
             Moments of the data.
-        centring : {"global", "group"}
+        centering : {"global", "group"}
             One centre for all, or the training mean of each group.
 
         Returns
@@ -102,27 +102,27 @@ class Projection:
         ndarray of shape (n_groups, d)
             The centres.
         """
-        if check_choice("centring", centring, CENTRINGS) == "global":
-            centre = moments.mean if self.mean is None else self.mean
-            return np.broadcast_to(centre, moments.offsets.shape)
+        if check_choice("centering", centering, CENTERINGS) == "global":
+            center = moments.mean if self.mean is None else self.mean
+            return np.broadcast_to(center, moments.offsets.shape)
         if self.training is None:
             return moments.means
         unknown = [label for label in moments.labels if label not in self.training.labels]
         if unknown:
             raise ValueError(
-                f"centring='group' needs the training mean of each group; unknown: {unknown[:5]}."
+                f"centering='group' needs the training mean of each group; unknown: {unknown[:5]}."
             )
         means = self.training.means
         return np.array([means[self.training.labels.index(label)] for label in moments.labels])
 
-    def second_moments(self, moments: GroupMoments, centring: str) -> FloatArray:
+    def second_moments(self, moments: GroupMoments, centering: str) -> FloatArray:
         """Give the second moment of each group around its centre, in scaled units.
 
         Parameters
         ----------
         moments : GroupMoments
             Moments of the data.
-        centring : {"global", "group"}
+        centering : {"global", "group"}
             See :meth:`centres`.
 
         Returns
@@ -136,7 +136,7 @@ class Projection:
                 f"{self.components.shape[1]}."
             )
         moments = moments.dense()
-        apart = (moments.shift - self.centres(moments, centring)) + moments.offsets
+        apart = (moments.shift - self.centers(moments, centering)) + moments.offsets
         second = moments.scatters / moments.weights[:, None, None]
         second += apart[:, :, None] * apart[:, None, :]
         if self.scale is not None:
@@ -184,7 +184,7 @@ class Projection:
         image = second_moments @ self.components.T
         return np.asarray(np.einsum("adk,kd->a", image, self.components))
 
-    def row_errors(self, X: FloatArray, groups: Groups, centres: FloatArray) -> FloatArray:
+    def row_errors(self, X: FloatArray, groups: Groups, centers: FloatArray) -> FloatArray:
         """Give the squared error of each row.
 
         Parameters
@@ -193,7 +193,7 @@ class Projection:
             Rows.
         groups : Groups
             Their groups.
-        centres : ndarray of shape (n_groups, d)
+        centers : ndarray of shape (n_groups, d)
             From :meth:`centres`.
 
         Returns
@@ -201,10 +201,10 @@ class Projection:
         ndarray of shape (n_rows,)
             The errors.
         """
-        centred = X - centres[groups.codes]
+        centered = X - centers[groups.codes]
         if self.scale is not None:
-            centred /= self.scale
-        lost = centred - (centred @ self.components.T) @ self.components
+            centered /= self.scale
+        lost = centered - (centered @ self.components.T) @ self.components
         return np.asarray(np.einsum("ij,ij->i", lost, lost))
 
 

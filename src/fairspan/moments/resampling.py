@@ -77,13 +77,13 @@ def _resample_group(
 ) -> list[tuple[float, float, float, FloatArray, FloatArray]]:
     """Size, weight, squared weight, offset and scatter of one group in each replicate."""
     # Around the group's own mean little is lost when the sums become a scatter.
-    centre = np.asarray(X[rows].mean(axis=0, dtype=np.float64))
-    sums = _sums(X, rows, weight, centre, count, rng)
+    center = np.asarray(X[rows].mean(axis=0, dtype=np.float64))
+    sums = _sums(X, rows, weight, center, count, rng)
     for _ in range(_DRAWS):
         empty = np.flatnonzero(sums[1] == 0)
         if not len(empty):
             break
-        for part, again in zip(sums, _sums(X, rows, weight, centre, len(empty), rng), strict=True):
+        for part, again in zip(sums, _sums(X, rows, weight, center, len(empty), rng), strict=True):
             part[empty] = again
     else:
         raise ValueError(
@@ -93,7 +93,7 @@ def _resample_group(
     counts, weights, squares, firsts, seconds = sums
     offsets = firsts / weights[:, None]
     scatters = seconds - weights[:, None, None] * offsets[:, :, None] * offsets[:, None, :]
-    places = centre - shift + offsets
+    places = center - shift + offsets
     return list(zip(counts, weights, squares, places, scatters, strict=True))
 
 
@@ -101,7 +101,7 @@ def _sums(
     X: FloatArray,
     rows: IntArray,
     weight: FloatArray,
-    centre: FloatArray,
+    center: FloatArray,
     count: int,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, ...]:
@@ -114,10 +114,10 @@ def _sums(
         block = rows[start : start + size]
         times = rng.poisson(1.0, (count, len(block))).astype(np.float64)
         drawn = times * weight[block]
-        centred = X[block] - centre
+        centered = X[block] - center
         counts += times.sum(axis=1)
         weights += drawn.sum(axis=1)
         squares += (drawn**2).sum(axis=1)
-        firsts += drawn @ centred
-        seconds += drawn @ (centred[:, :, None] * centred[:, None, :]).reshape(len(block), -1)
+        firsts += drawn @ centered
+        seconds += drawn @ (centered[:, :, None] * centered[:, None, :]).reshape(len(block), -1)
     return counts, weights, squares, firsts, seconds.reshape(count, d, d)

@@ -109,9 +109,9 @@ def project_sparse(
         The projected rows.
     """
     scaled = components if scale is None else components / scale
-    filled, centred = _filled_columns(X, mean)
+    filled, centered = _filled_columns(X, mean)
     sparse = np.where(filled, 0.0, scaled)
-    return np.asarray(X @ sparse.T - sparse @ mean + centred @ scaled[:, filled].T)
+    return np.asarray(X @ sparse.T - sparse @ mean + centered @ scaled[:, filled].T)
 
 
 def squared_distances(X: Any, mean: FloatArray, scale: FloatArray | None) -> FloatArray:
@@ -133,9 +133,9 @@ def squared_distances(X: Any, mean: FloatArray, scale: FloatArray | None) -> Flo
     """
     factor = np.ones(X.shape[1]) if scale is None else 1 / scale**2
     X = X.astype(np.float64, copy=False)
-    filled, centred = _filled_columns(X, mean)
+    filled, centered = _filled_columns(X, mean)
     sparse = np.where(filled, 0.0, factor)
-    far = centred**2 @ factor[filled]
+    far = centered**2 @ factor[filled]
     near = X.multiply(X) @ sparse - X @ (2 * mean * sparse) + float(mean**2 @ sparse)
     return np.asarray(near + far)
 

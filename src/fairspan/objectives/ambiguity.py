@@ -8,18 +8,17 @@ error counts positively, towards it where it counts negatively.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh, svdvals
 from sklearn.utils import check_array
 
-from fairspan.ground.parameters import LARGEST, check_by_group, check_number
+from fairspan.ground.parameters import LARGEST
 from fairspan.ground.rows import check_real
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.objectives.robust import radii_from
 
 
 def gelbrich_divergence(
@@ -183,24 +182,3 @@ def _places(
     if scale is None:
         return means, covariances
     return means / scale, covariances / np.outer(scale, scale)
-
-
-def radii_of(radius: float | Mapping[Any, float], moments: GroupMoments) -> FloatArray:
-    """Give each group its radius: by the paper's rule from one number, or from a mapping.
-
-    Parameters
-    ----------
-    radius : float or mapping
-        One number, divided by the square root of each group's size, or {label: radius}.
-    moments : GroupMoments
-        Gives the groups and their sizes.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-        The radii, in squared units of the data.
-    """
-    if not isinstance(radius, Mapping):
-        return radii_from(check_number("radius", radius), moments.weights)
-    check_by_group("radius", radius, moments.labels)
-    return np.array([check_number(f"radius[{a!r}]", radius[a]) for a in moments.labels])

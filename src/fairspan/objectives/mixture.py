@@ -30,14 +30,16 @@ class Mixture:
         cls, objective: RobustFairObjective, pairs: list[Pair], weights: FloatArray
     ) -> Mixture:
         """Mix pieces with weights that sum to 1."""
-        p, λ = objective.shares, objective.fairness_weight
-        rows, columns = np.zeros(len(p)), np.zeros(len(p))
+        none, one = np.zeros(objective.n_groups), np.ones(objective.n_groups)
+        rows, columns = none.copy(), none.copy()
         for (a, b), weight in zip(pairs, weights.tolist(), strict=True):
             if a != b:
                 rows[a] += weight
                 columns[b] += weight
-        above = np.maximum(p + λ * rows - np.minimum(p, λ) * columns, 0.0)
-        return cls(objective, above, np.maximum(λ - p, 0.0) * columns)
+        base, up, down = objective.split(one, none)
+        _, _, drop = objective.split(none, one)
+        above = np.maximum(base + up * rows - down * columns, 0.0)
+        return cls(objective, above, drop * columns)
 
     def terms(self, m: FloatArray) -> FloatArray:
         """Each group's part of h(m)."""

@@ -26,11 +26,17 @@ p       shares of the groups
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairspan.ground.parameters import check_by_group, check_number
 from fairspan.ground.types import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from fairspan.moments.group_moments import GroupMoments
 
 Pair = tuple[int, int]
 """The group counted up and the group counted down in a piece J_ab; (0, 0) for one group."""
@@ -227,12 +233,31 @@ class RobustFairObjective:
 
     def parts(self, m: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Split F = sum(base) + max over a != b of up_a - down_b."""
-        λ, p = self.fairness_weight, self.shares
         root, edge = np.sqrt(m), np.sqrt(self.radii)
         φ = (root + edge) ** 2
         ψ = np.maximum(root - edge, 0.0) ** 2
-        up, down = λ * φ, np.minimum(p, λ) * φ + np.maximum(λ - p, 0.0) * ψ
-        return p * φ, *self.eligible(up, down)
+        base, up, down = self.split(φ, ψ)
+        return base, *self.eligible(up, down)
+
+    def split(self, φ: FloatArray, ψ: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Split the pieces by what φ and ψ count in them: J_ab = sum(base) + up_a - down_b.
+
+        This is the only place that says what a piece is. It is linear in φ and ψ, and so holds for
+        their values as for their slopes and chords.
+
+        Parameters
+        ----------
+        φ, ψ : ndarray of shape (..., n_groups)
+            Of each group.
+
+        Returns
+        -------
+        tuple of ndarray
+            What every piece holds, what a group adds when it is counted up, and what it takes away
+            when it is counted down.
+        """
+        λ, p = self.fairness_weight, self.shares
+        return p * φ, λ * φ, np.minimum(p, λ) * φ + np.maximum(λ - p, 0.0) * ψ
 
     def eligible(self, up: FloatArray, down: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Keep groups that the gap is not about out of every pair: they are never the largest.
@@ -285,3 +310,24 @@ def radii_from(radius: float, weights: FloatArray) -> FloatArray:
         The radii.
     """
     return np.asarray(radius / np.sqrt(weights))
+
+
+def radii_of(radius: float | Mapping[Any, float], moments: GroupMoments) -> FloatArray:
+    """Give each group its radius: by the paper's rule from one number, or from a mapping.
+
+    Parameters
+    ----------
+    radius : float or mapping
+        One number, divided by the square root of each group's size, or {label: radius}.
+    moments : GroupMoments
+        Gives the groups and their sizes.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        The radii, in squared units of the data.
+    """
+    if not isinstance(radius, Mapping):
+        return radii_from(check_number("radius", radius), moments.weights)
+    check_by_group("radius", radius, moments.labels)
+    return np.array([check_number(f"radius[{a!r}]", radius[a]) for a in moments.labels])

@@ -135,9 +135,9 @@ def plot_projection(
     axes = axes_or_new(ax)
     for code, label in enumerate(groups.labels):
         rows = projected[groups.codes == code]
-        colour = palette.SERIES[code % len(palette.SERIES)]
+        color = palette.SERIES[code % len(palette.SERIES)]
         axes.scatter(
-            rows[:, first], rows[:, second], s=14, alpha=0.6, lw=0, color=colour, label=str(label)
+            rows[:, first], rows[:, second], s=14, alpha=0.6, lw=0, color=color, label=str(label)
         )
     axes.set_xlabel(f"component {first + 1}")
     axes.set_ylabel(f"component {second + 1}")

@@ -116,8 +116,8 @@ def _draw_curve(axes: Any, trade_off: TradeOff) -> None:
     axes.annotate("PCA", (pca_gap, pca_total), (0, -17), color=palette.PCA, ha="center", **text)
 
 
-def _mark(axes: Any, point: Any, colour: str, size: float = 10.0) -> None:
-    axes.plot(*point, "o", color=colour, ms=size, mec="white", mew=1.2, zorder=5, clip_on=False)
+def _mark(axes: Any, point: Any, color: str, size: float = 10.0) -> None:
+    axes.plot(*point, "o", color=color, ms=size, mec="white", mew=1.2, zorder=5, clip_on=False)
 
 
 def _draw_points(axes: Any, frontier: Frontier, style: str) -> None:

@@ -78,7 +78,7 @@ def plot_group_errors(
     for j, (name, model) in enumerate(named.items()):
         errors = metrics.group_errors(model, moments).values
         at = places + (j - (len(named) - 1) / 2) * width
-        bars = axes.bar(at, errors, 0.94 * width, label=name, color=_colour(j, len(named)))
+        bars = axes.bar(at, errors, 0.94 * width, label=name, color=_color(j, len(named)))
         if n_bootstrap:
             found = metrics.bootstrap_intervals(
                 model, X, sensitive_features, n_bootstrap=n_bootstrap, random_state=random_state
@@ -153,14 +153,14 @@ def plot_errors_by_components(
         raise ValueError("n_components is empty; give at least one number.")
     axes = axes_or_new(ax)
     settings = {"PCA": (0.0, 0.0), "RobustFairPCA": (fairness_weight, radius)}
-    for (name, (weight, size)), colour in zip(
+    for (name, (weight, size)), color in zip(
         settings.items(), (palette.PCA, palette.CURVE), strict=True
     ):
         errors = np.array([_errors(moments, k, weight, size, standardize) for k in numbers])
         low, high = errors.min(axis=1), errors.max(axis=1)
-        axes.fill_between(numbers, low, high, color=colour, alpha=0.2, lw=0)
-        axes.plot(numbers, high, "o-", color=colour, ms=4, label=name)
-        axes.plot(numbers, low, "o-", color=colour, ms=4)
+        axes.fill_between(numbers, low, high, color=color, alpha=0.2, lw=0)
+        axes.plot(numbers, high, "o-", color=color, ms=4, label=name)
+        axes.plot(numbers, low, "o-", color=color, ms=4)
     axes.set_xticks(numbers)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("number of components")
@@ -180,10 +180,10 @@ def _errors(
     return errors
 
 
-def _colour(j: int, n: int) -> str:
+def _color(j: int, n: int) -> str:
     """The chosen colour for one model; for several the first is in the background."""
-    colours = (palette.CURVE,) if n == 1 else (palette.PALE, palette.CURVE, *palette.SERIES)
-    return colours[j % len(colours)]
+    colors = (palette.CURVE,) if n == 1 else (palette.PALE, palette.CURVE, *palette.SERIES)
+    return colors[j % len(colors)]
 
 
 def _draw_whiskers(axes: Any, at: npt.NDArray[Any], intervals: FloatArray) -> None:

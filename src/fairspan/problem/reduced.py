@@ -20,6 +20,8 @@ import numpy as np
 from fairspan.ground.types import FloatArray
 from fairspan.problem.spectrum import top_space
 
+LEAST_DIFFERENCE, LARGEST_DIFFERENCE = -0.25 * math.pi, 0.75 * math.pi
+"""Angles of weights that count the difference of both errors alone: no minimiser lies beyond."""
 _ACCURACY = 1e-11
 """Answers are given when they are proved to this share of the total variance."""
 
@@ -62,11 +64,9 @@ class ReducedBasis:
         angle = math.atan2(weights[1], weights[0])
         if len(self.angles) < 2 or self.angles[0] < angle < self.angles[-1]:
             return None
-        limit = -0.25 * math.pi if angle <= self.angles[0] else 0.75 * math.pi
-        if (
-            self.angles[0] <= limit <= self.angles[-1]
-            or not -0.25 * math.pi < angle < 0.75 * math.pi
-        ):
+        limit = LEAST_DIFFERENCE if angle <= self.angles[0] else LARGEST_DIFFERENCE
+        known = self.angles[0] <= limit <= self.angles[-1]
+        if known or not LEAST_DIFFERENCE < angle < LARGEST_DIFFERENCE:
             return None
         return np.array([math.cos(limit), math.sin(limit)])
 

@@ -21,11 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fairspan.ground.types import FloatArray, IntArray
+from fairspan.problem.reduced import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
 from fairspan.report._settings import Settings
 from fairspan.solvers.result import SMALLEST_LOSS
-from fairspan.solvers.two_groups.lines import Boundary, Line, chord_angle
-from fairspan.solvers.two_groups.penalty import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
-from fairspan.solvers.two_groups.polygon import Point, clip, corner
+from fairspan.solvers.two_groups.lines import Boundary, Line, Point, chord_angle, clip, corner
 from fairspan.solvers.two_groups.trace import refine
 
 TOLERANCE = 1e-5

@@ -101,8 +101,8 @@ def _row_errors(
         X, groups = rows.X[some], Groups(rows.groups.codes[some], rows.groups.labels)
         for j, components in enumerate(batch):
             projection = Projection(components, moments.mean, scale, None)
-            centres = projection.centres(moments, "global")
-            errors[some, j] = projection.row_errors(X, groups, centres)
+            centers = projection.centers(moments, "global")
+            errors[some, j] = projection.row_errors(X, groups, centers)
     return errors
 
 

@@ -29,7 +29,7 @@ class Judge:
     ----------
     scoring : Scoring
         Turns errors into scores.
-    gap_centring : {"global", "group"}
+    gap_centering : {"global", "group"}
         From where the errors in the gap are measured.
     standardize : bool
         Whether features are divided by the deviations of the training part.
@@ -42,7 +42,7 @@ class Judge:
     """
 
     scoring: Scoring
-    gap_centring: str
+    gap_centering: str
     standardize: bool
     gap_as_given: bool
     counting: Counting
@@ -80,7 +80,7 @@ def evaluate(fold: Fold, candidates: Sequence[Params], judge: Judge) -> Measured
     scale = prepared.scale
     optima, n_eigensolves = _fit(prepared, candidates, judge)
     second = fold.second_moments("global", scale)
-    compared = fold.second_moments(judge.gap_centring, None if judge.gap_as_given else scale)
+    compared = fold.second_moments(judge.gap_centering, None if judge.gap_as_given else scale)
     total = _errors(second, optima) @ fold.validation.shares
     errors = _errors(compared, optima)
     labels, weights = fold.validation.labels, fold.validation.weights

@@ -42,12 +42,12 @@ class Fold:
         """Standard deviation of each feature in the training part."""
         return pooled_scale(self.train)
 
-    def second_moments(self, centring: str, scale: FloatArray | None) -> FloatArray:
+    def second_moments(self, centering: str, scale: FloatArray | None) -> FloatArray:
         """Give the second moments of the validation groups around training means.
 
         Parameters
         ----------
-        centring : {"global", "group"}
+        centering : {"global", "group"}
             Around the mean of the training part, or of the group in it.
         scale : ndarray of shape (d,) or None
             Divisors of the features.
@@ -58,8 +58,8 @@ class Fold:
             The second moments.
         """
         train, seen = self.train.dense(), self.validation.dense()
-        centre = train.offsets if centring == "group" else train.shares @ train.offsets
-        apart = (seen.shift - train.shift) + (seen.offsets - centre)
+        center = train.offsets if centering == "group" else train.shares @ train.offsets
+        apart = (seen.shift - train.shift) + (seen.offsets - center)
         second = seen.scatters / seen.weights[:, None, None]
         second += apart[:, :, None] * apart[:, None, :]
         return second if scale is None else second / np.outer(scale, scale)

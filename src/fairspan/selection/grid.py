@@ -15,9 +15,8 @@ from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.door import SolverOptions, solve
 from fairspan.solvers.result import SolverResult, relative_gap
 from fairspan.solvers.two_groups.curve import Curve, Place, follow
-from fairspan.solvers.two_groups.lines import Boundary
+from fairspan.solvers.two_groups.lines import Boundary, Point, clip, corner
 from fairspan.solvers.two_groups.pieces import TwoPieces
-from fairspan.solvers.two_groups.polygon import Point, clip, corner
 
 _SURE = 1e-3
 """A followed minimum may be this far, relatively, from what the lines around the curve allow."""

@@ -17,13 +17,14 @@ from fairspan.exceptions import NoGroupsWarning
 from fairspan.fitting import Counting, prepare, warn_of_small_groups
 from fairspan.ground import defaults
 from fairspan.ground.parameters import check_choice, check_flag, is_listing
+from fairspan.ground.renamed import renamed
 from fairspan.ground.rows import check_real, check_weights
 from fairspan.ground.types import FLOATS
 from fairspan.ground.warn import warn
 from fairspan.judging.case import GroupValues
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
-from fairspan.moments.projection import CENTRINGS
+from fairspan.moments.projection import CENTERINGS
 from fairspan.selection.evaluate import Judge, Params, evaluate
 from fairspan.selection.folds import Fold, given_folds, make_splits, split_moments
 from fairspan.selection.scoring import Scoring, results_table
@@ -65,7 +66,7 @@ default="total_plus_gap"
         ties.
     total_budget, gap_budget : float, optional
         Budgets, in squared units of the data (of the standardised data, if ``standardize``).
-    gap_centring : {"global", "group"}, default="global"
+    gap_centering : {"global", "group"}, default="global"
         From where the errors in the gap are measured: the mean of the training part, or each
         group's mean in it, as in the published tables.
     standardize : bool, default=False
@@ -131,6 +132,7 @@ n_iter_
     # Requested for the whole class, as by the other estimators.
     __metadata_request__fit = {"sensitive_features": True}  # noqa: RUF012
 
+    @renamed("gap_centring", "gap_centering")
     def __init__(
         self,
         n_components: int | Sequence[int] = defaults.N_COMPONENTS,
@@ -141,7 +143,7 @@ n_iter_
         scoring: str | Callable[[GroupValues], float] = "total_plus_gap",
         total_budget: float | None = None,
         gap_budget: float | None = None,
-        gap_centring: str = "global",
+        gap_centering: str = "global",
         standardize: bool = False,
         rescale_folds: bool = False,
         group_weights: str | Mapping[Any, float] = "share",
@@ -160,7 +162,7 @@ n_iter_
         self.scoring = scoring
         self.total_budget = total_budget
         self.gap_budget = gap_budget
-        self.gap_centring = gap_centring
+        self.gap_centering = gap_centering
         self.standardize = standardize
         self.rescale_folds = rescale_folds
         self.group_weights = group_weights
@@ -223,7 +225,7 @@ n_iter_
         return self._fit(moments, made, candidates, scoring)
 
     def _check_parameters(self) -> Scoring:
-        check_choice("gap_centring", self.gap_centring, CENTRINGS)
+        check_choice("gap_centering", self.gap_centering, CENTERINGS)
         for name in ("standardize", "rescale_folds", "refit"):
             check_flag(name, getattr(self, name))
         if self.standardize and self.rescale_folds:
@@ -285,7 +287,7 @@ n_iter_
         patience = Patience(self.max_time, len(folds) * len(candidates))
         judge = Judge(
             scoring=scoring,
-            gap_centring=self.gap_centring,
+            gap_centering=self.gap_centering,
             standardize=self.standardize or self.rescale_folds,
             gap_as_given=self.rescale_folds,
             counting=counting,

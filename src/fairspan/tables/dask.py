@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import Any, Unpack
 
 import numpy as np
@@ -24,11 +24,11 @@ from fairspan.ground.types import FLOATS
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.moments.sparse import SPARSE_FORMATS
-from fairspan.tables.columns import Columns, TableOptions
-from fairspan.tables.partial import Partial, partial_moments
-from fairspan.tables.readers import in_tables
-from fairspan.tables.table import Add, Step, missing_extra, moments_of_parts
-from fairspan.tables.values import ColumnError
+from fairspan.tables.columns import TableOptions, choose
+from fairspan.tables.groups import Partial, partial_moments
+from fairspan.tables.pieces import Wanted
+from fairspan.tables.rows import Add, Step, table_moments
+from fairspan.tables.typed import frame_part, kinds_of, missing_extra
 
 _BRANCHES = 8
 """Sums of so many parts are tasks of their own."""
@@ -69,28 +69,24 @@ def moments_from_dask(
     if not is_dask(frame) or not hasattr(frame, "map_partitions"):
         raise TypeError(f"frame is a {type(frame).__name__}; give a dask.dataframe.DataFrame.")
     sample = pa.Table.from_pandas(frame._meta_nonempty, preserve_index=False)
-    types = dict(zip(sample.column_names, sample.schema.types, strict=True))
-    columns = Columns.choose(types, sensitive, features, options)
+    columns = choose("the frame", kinds_of(sample.schema), sensitive, features, options)
 
-    def run(step: Step, add: Add, names: Sequence[str], rows: int) -> Any:
-        return map_and_add(_FrameTask(step, rows), frame[list(names)].to_delayed(), add)
+    def run(step: Step, add: Add, wanted: Wanted) -> Any:
+        return map_and_add(_FrameTask(step, wanted), frame[wanted.names].to_delayed(), add)
 
-    return moments_of_parts(columns, run)
+    return table_moments(columns, run, "the frame").moments
 
 
 @dataclass(frozen=True)
 class _FrameTask:
     step: Step
-    rows: int
+    wanted: Wanted
 
     def __call__(self, frame: Any) -> Any:
         import pyarrow as pa
 
         table = pa.Table.from_pandas(frame, preserve_index=False)
-        try:
-            return self.step(in_tables([table], self.rows))
-        except ColumnError as error:
-            raise error.at("one partition of the frame") from None
+        return self.step(frame_part([table]), self.wanted)
 
 
 def map_and_add(task: Callable[[Any], Any], parts: Iterable[Any], add: Add) -> Any:
@@ -115,22 +111,11 @@ def map_and_add(task: Callable[[Any], Any], parts: Iterable[Any], add: Add) -> A
     except ImportError as error:
         raise missing_extra("dask", "dask") from error
     level = [dask.delayed(task, pure=False)(part) for part in parts]
-    join = dask.delayed(_Join(add), pure=False)
+    join = dask.delayed(partial(reduce, add), pure=False)
     while len(level) > 1:
         pieces = range(0, len(level), _BRANCHES)
         level = [join(level[start : start + _BRANCHES]) for start in pieces]
     return level[0].compute()
-
-
-@dataclass(frozen=True)
-class _Join:
-    add: Callable[[Any, Any], Any]
-
-    def __call__(self, values: Sequence[Any]) -> Any:
-        total = values[0]
-        for value in values[1:]:
-            total = self.add(total, value)
-        return total
 
 
 def moments_of_collection(

@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
+import operator
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import reduce
-from importlib.util import find_spec
-from typing import Any, Unpack, cast
+from functools import cached_property, partial, reduce
+from typing import Any, Unpack
+
+import numpy as np
 
 from fairspan.ground.parameters import check_choice, is_listing
+from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.tables.columns import Columns, TableOptions
-from fairspan.tables.parts import FilePart, find_parts
-from fairspan.tables.readers import kind_of, mapped, read_tables, types_of
-from fairspan.tables.table import Add, Step, missing_extra, moments_of_parts
-from fairspan.tables.values import ColumnError
+from fairspan.tables.columns import Columns, TableOptions, choose
+from fairspan.tables.csv import Dialect, open_csv
+from fairspan.tables.findings import Findings, Name, TableError
+from fairspan.tables.groups import parser
+from fairspan.tables.parts import FilePart, find_parts, kind_of, known_kind
+from fairspan.tables.pieces import TEXT, Coded, Table, Wanted
+from fairspan.tables.rows import (
+    Add,
+    Rows,
+    Step,
+    TableMoments,
+    complete_rows,
+    settled,
+    table_moments,
+)
+from fairspan.tables.typed import kind_of_array, open_arrow, open_npy
 
 ENGINES = ("process", "dask", "spark")
+
+
+class FileOptions(TableOptions, total=False):
+    """How files are read: the keywords of :class:`TableOptions`, and two for csv files.
+
+    Attributes
+    ----------
+    separator : str
+        What stands between the cells, one character or "tab"; by default the comma, semicolon or
+        tab that the first two lines show.
+    encoding : str
+        By default UTF-8, or UTF-16 where a byte-order mark says so.
+    """
+
+    separator: str | None
+    encoding: str | None
 
 
 def moments_from_files(
@@ -26,7 +57,7 @@ def moments_from_files(
     features: Sequence[str | int] | None = None,
     *,
     engine: str = "process",
-    **options: Unpack[TableOptions],
+    **options: Unpack[FileOptions],
 ) -> GroupMoments:
     """Compute the moments of tables in files, in one pass and in batches.
 
@@ -49,8 +80,8 @@ def moments_from_files(
         Who reads: this process, or tasks, one for each file, of the current Dask client or of
         Spark; tasks return moments only.
     **options
-        See :class:`fairspan.tables.columns.TableOptions`: ``drop``, ``weight``, ``one_hot``,
-        ``missing``, ``batch_rows``.
+        See :class:`fairspan.tables.files.FileOptions`: ``drop``, ``weight``, ``one_hot``,
+        ``missing``, ``batch_rows``, ``separator``, ``encoding``.
 
     Returns
     -------
@@ -59,44 +90,125 @@ def moments_from_files(
 
     Notes
     -----
+    Csv and npy files need no further package; where pyarrow is installed, it reads csv files
+    several times faster, by the same rules. What was assumed about a file is logged.
+
     Columns of ``.npy`` tables are named by their position, -1 being the last; the name of a
     ``.npy`` file of labels or weights stands for a column beside a single table.
 
     Labels of csv files and of folders have the type that all of them share: whole numbers, numbers,
     truth values (true, false) or text, such as "007". Blanks and NA count as missing.
     """
-    if find_spec("pyarrow") is None:
-        raise missing_extra("files", "pyarrow")
     check_choice("engine", engine, ENGINES)
-    parts = find_parts(paths)
-    (types, index), kind = _types_of(parts), kind_of(parts[0].path)
-    if kind == "npy":
-        sensitive, features, options = _positions(types, parts, sensitive, features, options)
-    with_path = parts[0].path if len(parts) == 1 else f"{parts[0].path} and others"
-    try:
-        columns = Columns.choose(
-            types, sensitive, features, options, is_named=kind != "npy", index=index
-        )
-    except ColumnError as error:
-        raise error.at(with_path) from None
-    text = _text_labels(parts, kind, columns, types)
-    columns = _with_text(columns, [*text, *(columns.one_hot if kind == "csv" else ())])
-    only = None if features is not None else frozenset(types) - index
-    return moments_of_parts(columns, _FileRun(parts, types, only, columns, engine), text)
+    dialect = Dialect(options.pop("separator", None), options.pop("encoding", None))
+    files = Files(find_parts(paths), dialect, engine)
+    return files.moments(files.choose(sensitive, features, options)).moments
 
 
 @dataclass(frozen=True)
-class _FileRun:
-    """Runs steps over files, here or on an engine; ``only`` are all columns a file may have."""
+class TableRows:
+    """Complete rows of a table in memory, with columns that were kept as they are."""
+
+    X: FloatArray
+    weight: FloatArray | None
+    groups: Any
+    kept: dict[Name, Any]
+    columns: Columns
+    notes: tuple[str, ...]
+    dropped: int
+
+    def moments(self) -> GroupMoments:
+        """Boil the rows down."""
+        found = GroupMoments.from_arrays(self.X, self.groups, sample_weight=self.weight)
+        names = self.columns.feature_names
+        return replace(found, feature_names=names, dropped_rows=self.dropped)
+
+
+@dataclass(frozen=True)
+class Files:
+    """Tables of one kind in files, read here or on an engine."""
 
     parts: list[FilePart]
-    types: dict[str, Any]
-    only: frozenset[str] | None
-    columns: Columns
-    engine: str
+    dialect: Dialect
+    engine: str = "process"
 
-    def __call__(self, step: Step, add: Add, names: Sequence[str], rows: int) -> Any:
-        task = _FileTask(step, tuple(names), rows, self.types, self.only, self.columns)
+    @cached_property
+    def first(self) -> Table:
+        """The first file, whose columns are those of all."""
+        return open_table(self.parts[0], self.dialect)
+
+    @property
+    def where(self) -> str:
+        """The files, as errors name them."""
+        return repr(self.parts[0].path) + (" and others" if len(self.parts) > 1 else "")
+
+    def choose(self, sensitive: Any, features: Any, options: Any) -> Columns:
+        """Choose columns, and find the categories that are not known."""
+        kinds, options = dict(self.first.kinds), dict(options)
+        if isinstance(next(iter(kinds), ""), int):
+            sensitive = self._beside(sensitive, kinds)
+            options["weight"] = self._beside(options.get("weight"), kinds)
+        columns = choose(self.where, kinds, sensitive, features, options, self.first.index)
+        return settled(columns, partial(self._run, columns))
+
+    def _beside(self, given: Any, kinds: dict[Name, str]) -> Any:
+        """Let the names of npy files of one value a row stand for columns."""
+        names = [
+            os.fspath(one) if isinstance(one, os.PathLike) else one
+            for one in (given if is_listing(given) else [given])
+        ]
+        for name in names:
+            if isinstance(name, str) and kind_of(name) == "npy":
+                if len(self.parts) > 1:
+                    raise ValueError(
+                        f"{name!r} belongs to one table, but there are {len(self.parts)}; add the "
+                        "moments of each table with its file of labels."
+                    )
+                kinds[name] = kind_of_array(name)
+        return names if is_listing(given) else names[0]
+
+    def moments(self, columns: Columns) -> TableMoments:
+        """Add the moments of all files."""
+        untyped = [name for name in columns.sensitive if self._is_untyped(name)]
+        return table_moments(columns, partial(self._run, columns), self.where, untyped)
+
+    def rows(self, columns: Columns, kept: tuple[Name, ...] = ()) -> TableRows:
+        """Hold all complete rows in memory, with some columns as they are."""
+        met = Findings()
+
+        def step(table: Table, wanted: Wanted) -> list[Rows]:
+            rows = complete_rows(columns, table, wanted, met)
+            return [replace(some, X=some.X.copy()) for some in rows]
+
+        found = self._run(columns, step, operator.add, columns.wanted._replace(kept=kept))
+        if not sum(len(rows.X) for rows in found):
+            raise TableError(f"{self.where} has no rows{met.why_none}.")
+        labels, handed = [rows.labels for rows in found], [rows.kept for rows in found]
+        groups = {name: self._joined(name, labels) for name in columns.sensitive}
+        return TableRows(
+            np.concatenate([rows.X for rows in found]),
+            None if columns.weight is None else np.concatenate([rows.weight for rows in found]),
+            groups if len(groups) > 1 else next(iter(groups.values()), None),
+            {name: self._joined(name, handed, is_kept=True) for name in kept},
+            columns,
+            met.sentences(columns.categories),
+            met.dropped,
+        )
+
+    def _joined(self, name: Name, parts: list[dict[Name, Coded]], *, is_kept: bool = False) -> Any:
+        """Join the labels of a column and find their type; what is kept is text or whole."""
+        coded = Coded.joined([part[name] for part in parts])
+        parse = parser(list(coded.values))
+        if self._is_untyped(name) and (parse is int or not is_kept):
+            coded = coded.recoded(map(parse, coded.values))
+        return coded.listed()
+
+    def _is_untyped(self, name: Name) -> bool:
+        return isinstance(name, int) or self.first.kinds.get(name) == TEXT
+
+    def _run(self, columns: Columns, step: Step, add: Add, wanted: Wanted) -> Any:
+        only = None if columns.dropped is None else frozenset(self.first.kinds) - self.first.index
+        task = _FileTask(step, wanted, self.dialect, only)
         if self.engine == "dask":
             from fairspan.tables.dask import map_and_add
 
@@ -110,174 +222,59 @@ class _FileRun:
 
 @dataclass(frozen=True)
 class _FileTask:
-    """Applies a step to one file; whatever goes wrong, the file is named."""
+    """Applies a step to one file; ``only`` are all columns that it may have."""
 
     step: Step
-    names: tuple[str, ...]
-    rows: int
-    types: dict[str, Any]
-    only: frozenset[str] | None
-    columns: Columns
+    wanted: Wanted
+    dialect: Dialect
+    only: frozenset[Name] | None
 
     def __call__(self, part: FilePart) -> Any:
-        import pyarrow as pa
+        table = open_table(part, self.dialect)
+        self._check_columns(part, table)
+        with _naming(part.path):
+            return self.step(table, self.wanted)
 
-        self._check_columns(part)
-        try:
-            return self.step(self._tables(part, self.names, self.types))
-        except ColumnError:
-            raise self._all_problems(part) from None
-        except (pa.ArrowException, OSError, EOFError) as error:
-            raise self._reason(part, error) from error
-        except ValueError as error:
-            raise ValueError(f"{part.path!r}: {error}") from error
-
-    def _tables(self, part: FilePart, names: Sequence[str], types: Mapping[str, Any]) -> Any:
-        both = set(part.keys) & set(_own_types(part.path)[0]) if part.keys else set()
-        own = [name for name in names if name not in part.keys or name in both]
-        for table in read_tables(part.path, own, types, self.rows):
-            yield part.with_keys(table, names, types)
-
-    def _reason(self, part: FilePart, error: Exception) -> ValueError:
-        import pyarrow as pa
-
-        if "conversion error" in str(error):
-            try:
-                return self._all_problems(part)
-            except pa.ArrowInvalid as other:  # not a matter of text where numbers should be
-                error = other
-        return _unreadable(part.path, error)
-
-    def _all_problems(self, part: FilePart) -> ColumnError:
-        """Read the whole file, csv as text, so that one error names all columns."""
-        import pyarrow as pa
-
-        numbers = [name for name in self.columns.features if name not in self.columns.one_hot]
-        as_text = dict.fromkeys(numbers, pa.string()) if kind_of(part.path) == "csv" else {}
-        tables = self._tables(part, self.columns.needed, {**self.types, **as_text})
-        return self.columns.problems(tables).at(repr(part.path))
-
-    def _check_columns(self, part: FilePart) -> None:
-        types, index = _own_types(part.path)
-        found = {*types, *part.keys}
-        expected = {*self.names, *(self.only or ())}
-        lacking = sorted(name for name in expected - found if kind_of(name) != "npy")
-        extra = sorted(found - expected - index) if self.only is not None else []
+    def _check_columns(self, part: FilePart, table: Table) -> None:
+        found = {*table.kinds}
+        beside = [name for name in self.wanted.names if kind_of(str(name)) == "npy"]
+        expected = {*self.wanted.names, *(self.only or ())} - {*beside}
+        lacking = sorted(map(str, expected - found))
+        extra = sorted(map(str, found - expected - table.index)) if self.only is not None else []
         if lacking or extra:
-            raise ValueError(
-                f"{part.path!r} has other columns than the first file: it lacks {lacking[:5]} and "
-                f"has besides {extra[:5]}. Name the columns with features=[...]."
+            raise TableError(
+                f"{part.path!r} has other columns than the first file. Missing: {lacking[:5]}; "
+                f"unexpected: {extra[:5]}. Name the columns with features=[...]."
             )
 
 
-def _own_types(path: str) -> tuple[dict[str, Any], frozenset[str]]:
-    import pyarrow as pa
-
-    try:
-        return types_of(path)
-    except (pa.ArrowException, OSError, EOFError, ValueError) as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: str, error: Exception) -> ValueError:
-    if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error):
-        return ValueError(f"{path!r} is not text in UTF-8; save or convert it to that encoding.")
-    if "Empty CSV file" in str(error):
-        return ValueError(f"{path!r} is empty; a csv file begins with column names.")
-    hint = ""
-    if kind_of(path) == "csv":
-        hint = (
-            ". Here csv files have commas and are in UTF-8; the command fairspan moments reads "
-            "other separators and encodings"
-        )
-    return ValueError(f"{path!r} cannot be read: {error}{hint}.")
-
-
-def _types_of(parts: list[FilePart]) -> tuple[dict[str, Any], frozenset[str]]:
-    """Types of the columns of the first file and of those that folders give; and its index."""
-    import pyarrow as pa
-
-    types, index = _own_types(parts[0].path)
-    for key in parts[0].keys:
-        values = [part.keys[key] for part in parts]
-        try:
-            pa.array(values, pa.string()).cast(pa.float64())
-        except pa.ArrowInvalid:
-            types[key] = pa.string()
+def open_table(part: FilePart, dialect: Dialect) -> Table:
+    """Open a table by the ending of its name."""
+    # What is no file says so itself.
+    with open(part.path, "rb"):
+        kind = known_kind(part.path)
+    with _naming(part.path):
+        if kind == "csv":
+            table = open_csv(part.path, dialect)
+        elif kind == "npy":
+            table = open_npy(part.path)
         else:
-            types[key] = pa.float64()
-    return types, index
+            table = open_arrow(part.path, kind == "parquet")
+    return part.keyed(table) if part.keys else table
 
 
-def _text_labels(
-    parts: list[FilePart], kind: str | None, columns: Columns, types: dict[str, Any]
-) -> tuple[str, ...]:
-    """Settle how files and folders that are text are read; give the labels that come as text."""
-    import pyarrow as pa
-
-    keys = set(parts[0].keys)
-    text = [name for name in columns.sensitive if kind == "csv" or name in keys]
-    labels = {*text, *columns.one_hot}
-    both = sorted(name for name in text if name in columns.features)
-    if both:
-        raise ValueError(
-            f"Columns that are read as text cannot be groups and features at once: {both}."
-        )
-    for name in columns.needed:
-        if name in keys and name in labels:
-            types[name] = pa.string()
-        elif kind == "csv" and name in labels:
-            types[name] = pa.dictionary(pa.int32(), pa.string())
-        elif kind == "csv" and name not in keys and not pa.types.is_boolean(types[name]):
-            types[name] = pa.float64()
-    return tuple(text)
-
-
-def _with_text(columns: Columns, names: Sequence[str]) -> Columns:
-    """Write values in place of missing ones as text, where columns are read as text."""
-    if isinstance(columns.missing, str):
-        return columns
-    missing = {
-        name: str(value) if name in names else value for name, value in columns.missing.items()
-    }
-    return replace(columns, missing=missing)
-
-
-def _positions(
-    types: dict[str, Any],
-    parts: list[FilePart],
-    sensitive: Any,
-    features: Any,
-    options: TableOptions,
-) -> tuple[Any, Any, TableOptions]:
-    """Turn positions of columns into names; files of labels become columns beside the table."""
-    import numpy as np
-    import pyarrow as pa
-
-    width = len(types)
-
-    def name(column: Any) -> Any:
-        if isinstance(column, int | np.integer):
-            return str(int(column) + width if column < 0 else int(column))
-        if isinstance(column, str | os.PathLike) and kind_of(column) == "npy":
-            beside = os.fspath(column)
-            if len(parts) > 1:
-                raise ValueError(
-                    f"{beside!r} belongs to one table, but there are {len(parts)}; add the moments "
-                    "of each table with its file of labels."
-                )
-            try:
-                types[beside] = pa.from_numpy_dtype(mapped(beside).dtype)
-            except (pa.ArrowException, EOFError, ValueError) as error:
-                raise _unreadable(beside, error) from error
-            return beside
-        return column
-
-    def names(columns: Any) -> Any:
-        return [name(column) for column in columns] if is_listing(columns) else name(columns)
-
-    changed = cast(TableOptions, dict(options))
-    for key in ("drop", "weight"):
-        if key in changed:
-            changed[key] = names(changed[key])
-    return names(sensitive), names(features), changed
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Name the file, whatever is wrong with it."""
+    try:
+        yield
+    except TableError:
+        raise
+    except UnicodeError as error:
+        encoding = getattr(error, "encoding", "its encoding")
+        raise TableError(
+            f"{path!r} is not text in {encoding}; if it is a csv file, name its encoding, for "
+            "instance encoding='latin-1'."
+        ) from None
+    except ValueError as error:
+        raise TableError(f"{path!r}: {error}") from error

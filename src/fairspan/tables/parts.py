@@ -5,16 +5,45 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from fairspan.ground.parameters import is_listing
-from fairspan.tables.readers import SUFFIXES, kind_of
-from fairspan.tables.values import decoded
+import numpy as np
 
+from fairspan.ground.parameters import is_listing, is_number
+from fairspan.tables.cells import number_of
+from fairspan.tables.findings import Findings, TableError
+from fairspan.tables.pieces import TEXT, Coded, Piece, Table, Wanted, objects
+
+_KINDS = {
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+    "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),
+    "npy": (".npy",),
+}
+SUFFIXES = {suffix: kind for kind, suffixes in _KINDS.items() for suffix in suffixes}
+_NAMED = {".txt": "csv", ".gz": "csv"}
+"""Endings of tables that are named one by one; in folders they may be anything."""
 _NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+def kind_of(path: str | os.PathLike[str], *, is_named: bool = True) -> str | None:
+    """Tell the kind of a file by its name."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    known = SUFFIXES | (_NAMED if is_named else {})
+    return known.get("".join(suffixes[-2:])) or known.get("".join(suffixes[-1:]))
+
+
+def known_kind(path: str) -> str:
+    """Tell the kind of a file by its name, which must be known."""
+    kind = kind_of(path)
+    if kind is None:
+        raise TableError(
+            f"{path!r} is of no known kind; names of tables end with {', '.join(SUFFIXES)}."
+        )
+    return kind
 
 
 @dataclass(frozen=True)
@@ -32,53 +61,49 @@ class FilePart:
     path: str
     keys: dict[str, str | None] = field(default_factory=dict)
 
-    def with_keys(self, table: Any, names: Any, types: Any) -> Any:
-        """Add the columns that the folders give to a table; it may have them, if they agree.
+    def keyed(self, table: Table) -> Table:
+        """Add the columns that the folders give to a table; it may have them, if they agree."""
+        both = tuple(name for name in self.keys if name in table.kinds)
 
-        Parameters
-        ----------
-        table : pyarrow.Table
-            Rows of the file.
-        names : sequence of str
-            Columns that are wanted.
-        types : mapping of str to pyarrow.DataType
-            Their types.
+        def read(wanted: Wanted, met: Findings) -> Iterator[Piece]:
+            # What the file has, too, is read as labels, to be compared.
+            numbers, labels, kept = (
+                tuple(name for name in names if name not in self.keys) for names in wanted[1:4]
+            )
+            compared = tuple(name for name in both if name in wanted.names)
+            own = Wanted(wanted.rows, numbers, labels + compared, kept, wanted.has_counter)
+            for piece in table.read(own, met):
+                yield self._added(piece, wanted, met)
 
-        Returns
-        -------
-        pyarrow.Table
-            The rows with all columns.
-        """
-        import pyarrow as pa
+        return replace(table, kinds=table.kinds | dict.fromkeys(self.keys, TEXT), read=read)
 
+    def _added(self, piece: Piece, wanted: Wanted, met: Findings) -> Piece:
         for name, value in self.keys.items():
-            if name in names:
-                if name in table.column_names:
-                    _check_agreement(name, value, table.column(name))
-                    table = table.drop_columns([name])
-                column = pa.repeat(pa.scalar(value, pa.string()), table.num_rows)
-                table = table.append_column(name, column.cast(types[name]))
-        return table
+            if name in piece.labels and not _agrees(value, piece.labels[name]):
+                raise ValueError(
+                    f"its column {name!r} holds other values than its folder, {name}={value}, "
+                    "says; rename one of them, or give the files themselves (a pattern such as "
+                    "'*/*') to go by the column alone."
+                )
+            coded = Coded(np.full(piece.size, 0 if value else -1), objects([value]))
+            piece.labels[name] = piece.kept[name] = coded
+            if name in wanted.numbers:
+                number = number_of(value or "")
+                if number is None:
+                    met.add_text(name, str(value), " in the name of a folder")
+                piece.numbers[name] = np.full(piece.size, np.nan if number is None else number)
+        labels = {name: piece.labels[name] for name in wanted.labels}
+        return piece._replace(labels=labels, kept={name: piece.kept[name] for name in wanted.kept})
 
 
-def _check_agreement(name: str, value: str | None, column: Any) -> None:
-    """Check that a column of the file holds what the name of its folder says."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    column = decoded(column)
-    try:
-        equal = pc.equal(column, pa.scalar(value, pa.string()).cast(column.type))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        # A folder's name that is no value of the column's type equals none of its values.
-        equal = pa.array([False])
-    agrees = column.is_null() if value is None else equal
-    if not pc.all(agrees, skip_nulls=False).as_py():
-        raise ValueError(
-            f"its column {name!r} holds other values than its folder, {name}={value}, says; rename "
-            f"one of them, or give the files themselves (a pattern such as '*/*') to go by the "
-            "column alone."
-        )
+def _agrees(text: str | None, column: Coded) -> bool:
+    """Whether the name of a folder means the value of every row."""
+    if not text or (column.codes < 0).any():
+        return not text and bool((column.codes < 0).all())
+    return all(
+        text.lower() == str(value).lower() or (is_number(value) and number_of(text) == value)
+        for value in column.used
+    )
 
 
 def find_parts(paths: Any) -> list[FilePart]:
@@ -102,7 +127,7 @@ def find_parts(paths: Any) -> list[FilePart]:
     if not parts:
         raise ValueError(f"paths={paths!r} holds no files; known are {', '.join(SUFFIXES)}.")
     _check_once(parts)
-    kinds = sorted({str(kind_of(part.path)) for part in parts})
+    kinds = sorted({known_kind(part.path) for part in parts})
     if len(kinds) > 1:
         raise ValueError(
             f"paths holds files of several kinds: {kinds}. Compute the moments of each kind and "
@@ -136,13 +161,9 @@ def _parts(path: str) -> Iterator[FilePart]:
             folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
             keys = _keys(Path(folder).relative_to(path))
             for name in sorted(names):
-                if kind_of(name) and not name.startswith((".", "_")):
+                if kind_of(name, is_named=False) and not name.startswith((".", "_")):
                     yield FilePart(os.path.join(folder, name), keys)
     elif os.path.exists(path):
-        if kind_of(path) is None:
-            raise ValueError(
-                f"{path!r} is of no known kind; names of files end with {', '.join(SUFFIXES)}."
-            )
         yield FilePart(path)
     elif glob.has_magic(path) and (found := sorted(glob.glob(path))):
         for one in found:

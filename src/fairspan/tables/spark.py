@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.tables.columns import Columns, TableOptions
-from fairspan.tables.readers import in_tables
-from fairspan.tables.table import Add, Step, missing_extra, moments_of_parts
+from fairspan.tables.columns import TableOptions, choose
+from fairspan.tables.pieces import Wanted
+from fairspan.tables.rows import Add, Step, table_moments
+from fairspan.tables.typed import frame_part, kinds_of, missing_extra
 
 _DEPTH = 2
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
@@ -54,35 +55,33 @@ def moments_from_spark(
         raise missing_extra("spark", "pyspark and pandas") from error
     if not isinstance(frame, DataFrame):
         raise TypeError(f"frame is a {type(frame).__name__}; give a pyspark.sql.DataFrame.")
-    schema = to_arrow_schema(frame.schema)
-    types = dict(zip(schema.names, schema.types, strict=True))
+    kinds = kinds_of(to_arrow_schema(frame.schema))
     # Spark reads the index that pandas wrote to a file as a column like any other.
-    index = frozenset(name for name in types if _PANDAS_INDEX.fullmatch(name))
-    columns = Columns.choose(types, sensitive, features, options, index=index)
+    index = frozenset(name for name in kinds if _PANDAS_INDEX.fullmatch(str(name)))
+    columns = choose("the frame", kinds, sensitive, features, options, index)
 
-    def run(step: Step, add: Add, names: Sequence[str], rows: int) -> Any:
-        quoted = ["`" + name.replace("`", "``") + "`" for name in names]
+    def run(step: Step, add: Add, wanted: Wanted) -> Any:
+        quoted = ["`" + str(name).replace("`", "``") + "`" for name in wanted.names]
         # Spark looks columns up by unquoted names from here on; positions need no quotes.
-        numbered = frame.select(*quoted).toDF(*map(str, range(len(names))))
-        task = _ArrowTask(step, tuple(names), rows)
+        numbered = frame.select(*quoted).toDF(*map(str, range(len(quoted))))
+        task = _ArrowTask(step, wanted)
         pickled = numbered.mapInArrow(task.run, "part binary")
         return pickled.rdd.map(_unpickle).treeReduce(add, _DEPTH)
 
-    return moments_of_parts(columns, run)
+    return table_moments(columns, run, "the frame").moments
 
 
 @dataclass(frozen=True)
 class _ArrowTask:
     step: Step
-    names: tuple[str, ...]
-    rows: int
+    wanted: Wanted
 
     def run(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Give one row for a partition: its pickled part."""
         import pyarrow as pa
 
-        tables = in_tables(batches, self.rows)
-        part = pickle.dumps(self.step(table.rename_columns(self.names) for table in tables))
+        named = (batch.rename_columns(self.wanted.names) for batch in batches)
+        part = pickle.dumps(self.step(frame_part(named), self.wanted))
         yield pa.RecordBatch.from_arrays([pa.array([part], pa.binary())], names=["part"])
 
 

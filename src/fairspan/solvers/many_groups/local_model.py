@@ -26,13 +26,10 @@ class LinearModel:
     @classmethod
     def at(cls, objective: RobustFairObjective, m: FloatArray) -> LinearModel:
         """Linearise at positive errors."""
-        p, λ = objective.shares, objective.fairness_weight
         base, up, down = objective.parts(m)
         ratio = np.sqrt(objective.radii / m)
-        rise = 1 + ratio
-        fall = np.maximum(1 - ratio, 0.0)
-        down_slope = np.minimum(p, λ) * rise + np.maximum(λ - p, 0.0) * fall
-        return cls(objective, float(base.sum()), up, down, p * rise, λ * rise, down_slope)
+        slopes = objective.split(1 + ratio, np.maximum(1 - ratio, 0.0))
+        return cls(objective, float(base.sum()), up, down, *slopes)
 
     def best_pair(self, dm: FloatArray) -> Pair:
         """The pair whose linearised piece is largest after a change of the errors."""

@@ -21,8 +21,7 @@ import numpy as np
 from fairspan.ground.types import FloatArray
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.result import SMALLEST_LOSS, relative_gap
-from fairspan.solvers.two_groups.geodesic import Geodesic
-from fairspan.solvers.two_groups.roots import root_between
+from fairspan.solvers.two_groups.lines import Geodesic, root_between
 
 _SLIDE_BELOW = 1e-5
 """From this relative gap of the weights on, subspaces between two replies are worth a look."""

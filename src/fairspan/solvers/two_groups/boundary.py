@@ -26,11 +26,19 @@ from fairspan.problem.subspace import LARGE, SubspaceProblem
 from fairspan.solvers.result import SolverResult, is_closed, relative_gap
 from fairspan.solvers.two_groups.curve import Curve, follow
 from fairspan.solvers.two_groups.faces import Face, settle_face
-from fairspan.solvers.two_groups.geodesic import Geodesic
-from fairspan.solvers.two_groups.lines import Boundary, Line, chord_angle
+from fairspan.solvers.two_groups.lines import (
+    THIN,
+    Boundary,
+    Geodesic,
+    Line,
+    Point,
+    chord_angle,
+    clip,
+    corner,
+    normal_angle,
+    root_between,
+)
 from fairspan.solvers.two_groups.pieces import Lowest, TwoPieces
-from fairspan.solvers.two_groups.polygon import Point, clip, corner, normal_angle
-from fairspan.solvers.two_groups.roots import root_between
 
 _SLIDE_BELOW = 1e-2
 """From this relative gap on, subspaces between two neighbours are worth a look."""
@@ -40,8 +48,6 @@ _REFINE_BELOW = 1e-6
 """From this relative gap on, the best subspace is near enough to be refined."""
 _ROUNDING = 1e-11
 """Values this close, relatively, are one; the more stationary subspace is taken."""
-_THIN = 1e-13
-"""Arcs of fewer radians are not split."""
 
 
 class Arc(NamedTuple):
@@ -246,7 +252,7 @@ class _Walk:
         low = self.first if arc.left is None else arc.left.angle
         high = self.last if arc.right is None else arc.right.angle
         for angle in self._proposals(arc, low, high):
-            if low + _THIN < angle < high - _THIN:
+            if low + THIN < angle < high - THIN:
                 return angle
             # The range's ends are proper angles where no line is known there yet.
             if (angle <= low and arc.left is None) or (angle >= high and arc.right is None):

@@ -21,8 +21,8 @@ from fairspan.ground.types import FloatArray
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.spectrum import top_space
 from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.two_groups.lines import Point
 from fairspan.solvers.two_groups.pieces import TwoPieces
-from fairspan.solvers.two_groups.polygon import Point
 
 _ITERATIONS = 60
 _SLOW = 0.05

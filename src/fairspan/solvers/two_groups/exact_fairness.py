@@ -23,15 +23,23 @@ from typing import NamedTuple
 import numpy as np
 
 from fairspan.ground.types import FloatArray
+from fairspan.problem.reduced import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
 from fairspan.problem.spectrum import top_space
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.result import SolverResult, is_closed, relative_gap, safe_bound
-from fairspan.solvers.two_groups.geodesic import Geodesic
-from fairspan.solvers.two_groups.lines import Boundary, Line, chord_angle
+from fairspan.solvers.two_groups.lines import (
+    THIN,
+    Boundary,
+    Geodesic,
+    Line,
+    Point,
+    chord_angle,
+    corner,
+    normal_angle,
+    root_between,
+)
 from fairspan.solvers.two_groups.penalty import (
     DIFFERENCE,
-    LARGEST_DIFFERENCE,
-    LEAST_DIFFERENCE,
     attainable_differences,
     least_weight,
     line_at,
@@ -40,15 +48,11 @@ from fairspan.solvers.two_groups.penalty import (
     penalty_slack,
     penalty_weight,
 )
-from fairspan.solvers.two_groups.polygon import Point, corner, normal_angle
-from fairspan.solvers.two_groups.roots import root_between
 
 _FURTHER = 1e-3
 """The weight has half the digits of the certificate, so the search goes on beyond its tolerance."""
 _SOLVES = 100
 """The largest number of eigen-solves of the search."""
-_THIN = 1e-13
-"""Arcs of fewer radians are not split."""
 
 
 class FairSolution(NamedTuple):
@@ -243,7 +247,7 @@ class _Search:
         middle = 0.5 * (left.angle + right.angle)
         angles = [self._curve_angle(left, right), chord_angle(left, right), middle]
         for angle in angles[slow % 3 :]:
-            if left.angle + _THIN < angle < right.angle - _THIN:
+            if left.angle + THIN < angle < right.angle - THIN:
                 return angle
         return None
 

@@ -28,8 +28,8 @@ import numpy as np
 from fairspan.ground.types import FloatArray
 from fairspan.problem.spectrum import TopSpace, top_space
 from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.two_groups.lines import Point
 from fairspan.solvers.two_groups.pieces import TwoPieces
-from fairspan.solvers.two_groups.polygon import Point
 
 _RANK = 1e-10
 """Eigenvalues below this share of the largest count as zero, if rounding explains them."""

@@ -1,16 +1,29 @@
-"""Supporting lines of the errors that two groups can attain: the boundary as far as it is known."""
+"""Two groups in the plane of their errors: supporting lines, what they enclose, and paths inside.
+
+A supporting line touches the attainable errors and is never crossed by them; neighbouring lines
+cross in corners of a polygon around them. Where the boundary has a straight part, an eigen-solve
+finds only its ends; the subspaces in between lie on the path that turns one end into the other, and
+every point of the straight part is attained on it.
+"""
 
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 
 from fairspan.ground.types import FloatArray
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.two_groups.polygon import Point, corner, leave_box, normal_angle
+
+Point = tuple[float, float]
+
+THIN = 1e-13
+"""Arcs of fewer radians are not split."""
 
 
 class Line(NamedTuple):
@@ -68,3 +81,173 @@ class Boundary:
 def chord_angle(left: Line, right: Line) -> float:
     """Angle of the normal of the chord between the points of two lines."""
     return normal_angle((right.point[0] - left.point[0], right.point[1] - left.point[1]))
+
+
+class Geodesic:
+    """A path of subspaces from one (s = 0) to another (s = 1).
+
+    Parameters
+    ----------
+    problem : SubspaceProblem
+        Gives the group errors.
+    first, last : ndarray of shape (d, k)
+        Orthonormal columns.
+    """
+
+    def __init__(self, problem: SubspaceProblem, first: FloatArray, last: FloatArray) -> None:
+        left, cosines, right = np.linalg.svd(first.T @ last)
+        self.start = first @ left
+        away = last @ right.T - self.start * cosines
+        lengths = np.linalg.norm(away, axis=0)
+        self.angles = np.arctan2(lengths, cosines)
+        self.away = away / np.where(lengths > 0, lengths, 1.0)
+        start_image = problem.moments @ self.start
+        self._kept_start = np.einsum("adk,dk->ak", start_image, self.start)
+        self._kept_cross = np.einsum("adk,dk->ak", start_image, self.away)
+        self._kept_away = np.einsum("adk,dk->ak", problem.moments @ self.away, self.away)
+        self._problem = problem
+
+    def errors(self, s: float) -> FloatArray:
+        """Group errors at a point of the path, without any large product.
+
+        Parameters
+        ----------
+        s : float
+            From 0 to 1.
+
+        Returns
+        -------
+        ndarray of shape (n_groups,)
+            The group errors.
+        """
+        c, w = np.cos(s * self.angles), np.sin(s * self.angles)
+        kept = self._kept_start @ (c * c) + self._kept_away @ (w * w)
+        kept += 2 * (self._kept_cross @ (c * w))
+        return self._problem.lost(kept)
+
+    def subspace(self, s: float) -> FloatArray:
+        """Orthonormal columns at a point of the path.
+
+        Parameters
+        ----------
+        s : float
+            From 0 to 1.
+
+        Returns
+        -------
+        ndarray of shape (d, k)
+            The subspace.
+        """
+        turned = self.start * np.cos(s * self.angles) + self.away * np.sin(s * self.angles)
+        return np.asarray(np.linalg.qr(turned)[0])
+
+
+def normal_angle(direction: Point) -> float:
+    """Angle of the inner normal of a convex set whose edge runs along a direction.
+
+    The edge is walked with growing angle: at 45 degrees the first error rises, the second falls.
+    """
+    return math.atan2(direction[0], -direction[1])
+
+
+def corner(left: Point, left_angle: float, right: Point, right_angle: float) -> Point:
+    """Crossing of the supporting lines that touch at two points.
+
+    Solving the two equations of the lines loses digits where the lines are almost parallel;
+    walking from one touching point to the other line does not. Up to a right angle the corner is
+    no farther from either point than these are from each other, so what exceeds that is
+    rounding. On wider arcs it is not, and nothing may be cut.
+    """
+    apart = (right[0] - left[0], right[1] - left[1])
+    turn = right_angle - left_angle
+    along = math.cos(right_angle) * apart[0] + math.sin(right_angle) * apart[1]
+    along = min(along / math.sin(turn), 0.0)
+    if turn <= math.pi / 2:
+        along = max(along, -1.1 * math.hypot(*apart))
+    return (
+        left[0] - along * math.sin(left_angle),
+        left[1] + along * math.cos(left_angle),
+    )
+
+
+def clip(path: list[Point], lower: Point) -> list[Point]:
+    """Clip a path to errors above a bound; where it leaves, it follows the bound.
+
+    A corner below the bound is cut off, not raised to it: that would move it off its lines, into
+    the set they enclose, and what is proved on the path would be false. Only the ends, which
+    the path shares with its neighbours, are raised, so that the bound's own edge is covered.
+    """
+    for axis in (0, 1):
+        level = lower[axis]
+        clipped: list[Point] = []
+        if path[0][axis] < level:
+            clipped.append(_raise(path[0], axis, level))
+        for start, end in itertools.pairwise(path):
+            if start[axis] >= level:
+                clipped.append(start)
+            if (start[axis] < level) != (end[axis] < level):
+                clipped.append(_cross(start, end, axis, level))
+        clipped.append(path[-1] if path[-1][axis] >= level else _raise(path[-1], axis, level))
+        path = clipped
+    return path
+
+
+def _raise(point: Point, axis: int, level: float) -> Point:
+    return (level, point[1]) if axis == 0 else (point[0], level)
+
+
+def _cross(start: Point, end: Point, axis: int, level: float) -> Point:
+    share = (start[axis] - level) / (start[axis] - end[axis])
+    other = 1 - axis
+    value = start[other] + share * (end[other] - start[other])
+    return (level, value) if axis == 0 else (value, level)
+
+
+def leave_box(point: Point, direction: Point, upper: Point) -> list[Point]:
+    """Follow a supporting line from where it touches to where it leaves the box of all errors.
+
+    The path goes on along an axis that it meets, to the far end of that axis.
+    """
+    step, wall = math.inf, -1
+    for axis in (0, 1):
+        limit = upper[axis] if direction[axis] > 0 else 0.0
+        if direction[axis] != 0:
+            distance = max((limit - point[axis]) / direction[axis], 0.0)
+            if distance < step:
+                step, wall = distance, axis
+    leaving = [point[0] + step * direction[0], point[1] + step * direction[1]]
+    if direction[wall] > 0:
+        return [point, (leaving[0], leaving[1])]
+    leaving[wall] = 0.0
+    end = (0.0, upper[1]) if wall == 0 else (upper[0], 0.0)
+    return [point, (leaving[0], leaving[1]), end]
+
+
+def root_between(
+    function: Callable[[float], float],
+    low: float = 0.0,
+    high: float = 1.0,
+    *,
+    accuracy: float = 1e-15,
+) -> float:
+    """Find where a continuous function changes its sign.
+
+    Parameters
+    ----------
+    function : callable
+        Of opposite signs at the two ends; where rounding hides that, the end with the smaller
+        value is given.
+    low, high : float
+        The ends.
+    accuracy : float
+        How near to the root to come. Callers look at the value there, they do not trust it.
+
+    Returns
+    -------
+    float
+        The root.
+    """
+    first, last = function(low), function(high)
+    if first * last >= 0:
+        return low if abs(first) <= abs(last) else high
+    return float(brentq(function, low, high, xtol=accuracy, full_output=True, disp=False)[0])

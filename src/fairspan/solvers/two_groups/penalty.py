@@ -12,13 +12,11 @@ import math
 import numpy as np
 
 from fairspan.ground.types import FloatArray
+from fairspan.problem.reduced import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.two_groups.lines import Boundary, Line
-from fairspan.solvers.two_groups.roots import root_between
+from fairspan.solvers.two_groups.lines import Boundary, Line, root_between
 
 DIFFERENCE = np.array([1.0, -1.0])
-LEAST_DIFFERENCE, LARGEST_DIFFERENCE = -0.25 * math.pi, 0.75 * math.pi
-"""Angles of the lines of infinite weight."""
 _HEAVIEST = 1e12
 """Weights above this count as infinite."""
 _INVARIANT = 1e-9

@@ -10,8 +10,7 @@ import math
 from typing import NamedTuple
 
 from fairspan.objectives.robust import RobustFairObjective, worst_error, worst_error_slope
-from fairspan.solvers.two_groups.polygon import Point
-from fairspan.solvers.two_groups.roots import root_between
+from fairspan.solvers.two_groups.lines import Point, root_between
 
 _FACE = 0.05
 """Radians beyond an axis that bring all of a face on the axis into view."""
@@ -35,10 +34,8 @@ class TwoPieces:
     """
 
     def __init__(self, objective: RobustFairObjective) -> None:
-        p0, p1 = objective.shares.tolist()
-        weight = objective.fairness_weight
         self.radii: Point = tuple(objective.radii.tolist())
-        self.coefficients = ((p0 + weight, p1 - weight), (p0 - weight, p1 + weight))
+        self.coefficients = [tuple(objective.coefficients(ab).tolist()) for ab in ((0, 1), (1, 0))]
         self._edges = math.sqrt(self.radii[0]), math.sqrt(self.radii[1])
 
     def term(self, a: int, group: int, error: float) -> float:

@@ -15,17 +15,15 @@ from functools import cached_property
 import numpy as np
 
 from fairspan.ground.types import FloatArray
+from fairspan.problem.reduced import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.two_groups.exact_fairness import FairSolution, solve_exactly_fair
-from fairspan.solvers.two_groups.lines import Boundary, Line, chord_angle
+from fairspan.solvers.two_groups.lines import Boundary, Line, Point, chord_angle, corner
 from fairspan.solvers.two_groups.penalty import (
-    LARGEST_DIFFERENCE,
-    LEAST_DIFFERENCE,
     attainable_differences,
     line_at,
     pca_line,
 )
-from fairspan.solvers.two_groups.polygon import Point, corner
 
 _CURVE, _REGION = 1e-4, 1e-3
 """Accuracy of the curve by the distance of its ends, and of the region by the total variance."""

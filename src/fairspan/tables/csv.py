@@ -1,0 +1,334 @@
+"""Csv files: encoding, separator, header and rows.
+
+Python's csv module cuts files into cells, and :mod:`fairspan.tables.cells` reads these. Where
+pyarrow is installed, it does both much faster for as long as it has no doubt: from the first block
+that it refuses, for whatever reason, the plain reader goes on. So there is one set of rules, and
+one place that says what is wrong with a file.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from fairspan.tables.cells import MISSING_WORDS, labels_of, number_of, numbers_of
+from fairspan.tables.findings import Findings, Name, TableError, check_once
+from fairspan.tables.pieces import TEXT, Coded, Piece, Table, Wanted
+
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_CELLS, _LONGEST, _BLOCK = 2**21, 2**24, 2**22
+"""Most cells that are held at once; characters of a cell; bytes that pyarrow reads at once."""
+
+Tell = Callable[[int], object]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How csv files are written, as far as it is given, and who is told the bytes that are read."""
+
+    separator: str | None = None
+    encoding: str | None = None
+    tell: Tell = id
+
+    def __post_init__(self) -> None:
+        mark = self.mark
+        if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n'):
+            raise ValueError(f"separator={mark!r} must be one character, or the word 'tab'.")
+        try:
+            "".encode(self.encoding or "utf-8")
+        except (LookupError, TypeError, ValueError):
+            raise ValueError(f"encoding={self.encoding!r} is not a known encoding.") from None
+
+    @property
+    def mark(self) -> str | None:
+        """The separator; a shell finds it hard to give a tab."""
+        return "\t" if self.separator in ("tab", "\\t") else self.separator
+
+
+def open_csv(path: str, dialect: Dialect) -> Table:
+    """Open a csv file: read its header, find its encoding and its separator."""
+    with _opened(path) as (data, _):
+        marked = (name for mark, name in _MARKS.items() if data.peek(4).startswith(mark))
+        encoding = dialect.encoding or next(marked, "utf-8")
+        text = _text(data, encoding)
+        first, second = _line(text), _line(text)
+    if not first:
+        raise TableError(f"{path!r} is empty; a csv file begins with column names.")
+    usual = "\t" if ".tsv" in Path(path).name.lower() else ","
+    separator = dialect.mark or _separator(usual, first, second)
+    cells = _cells(first, separator)
+    is_spaced = len(cells) > 1 and all(cell.startswith(" ") for cell in cells[1:])
+    names = [cell.strip() for cell in _cells(first, separator, is_spaced=True)]
+    file = _CsvFile(path, names, len(names), separator, encoding, is_spaced, dialect.tell)
+    if len(names) > 1 and not names[-1]:
+        names.pop()
+    spaced = 0 if is_spaced else sum(cell != cell.strip() for cell in cells)
+    notes = {
+        f"text is in {encoding} (byte-order mark)": encoding not in (dialect.encoding, "utf-8"),
+        f"columns are separated by {_SEPARATORS.get(separator)} (detected)": separator
+        not in (dialect.mark, usual),
+        f"spaces around {spaced} names of columns left out": spaced,
+        "left out the last column, which has no name and no values": len(names) < file.width,
+        f"columns are named by numbers, from 0 to {len(names) - 1}": _check_names(path, names),
+    }
+    return Table(
+        repr(path),
+        dict.fromkeys(names, TEXT),
+        file.read,
+        frozenset(names[:1]) & {""},
+        tuple(note for note, holds in notes.items() if holds),
+    )
+
+
+@dataclass(frozen=True)
+class _CsvFile:
+    """A csv file whose header has been read.
+
+    Rows have one cell more than there are names if they end with a separator. Where a space
+    follows every separator of the header, it is no part of the cells.
+    """
+
+    path: str
+    names: list[str]
+    width: int
+    separator: str
+    encoding: str
+    is_spaced: bool
+    tell: Tell
+
+    def read(self, wanted: Wanted, met: Findings) -> Iterator[Piece]:
+        """Read columns, by pyarrow for as long as it has no doubt."""
+        if wanted.has_counter and not self.names[0]:
+            wanted = wanted._replace(numbers=(*wanted.numbers, ""))
+        is_plain = codecs.lookup(self.encoding).name == "utf-8" and not self.is_spaced
+        is_read_once = len(wanted.names) == sum(map(len, wanted[1:4]))
+        done = 0
+        if is_plain and is_read_once and find_spec("pyarrow"):
+            try:
+                for piece in self._fast(wanted, met):
+                    yield piece
+                    done += piece.size
+            # Whatever is wrong, the plain reader finds the words for it.
+            except Exception:
+                pass
+            else:
+                return
+        yield from self._plain(wanted, met, done)
+
+    def _plain(self, wanted: Wanted, met: Findings, done: int) -> Iterator[Piece]:
+        """Cut rows into cells, after those that are done."""
+        size = min(wanted.rows, _CELLS // self.width + 1)
+        with _opened(self.path) as (data, raw):
+            text = _text(data, self.encoding)
+            rows = self._rows(text)
+            deque(islice(rows, done), 0)
+            while block := list(islice(rows, size)):
+                self.tell(raw.tell())
+                lines, cells = zip(*block, strict=True)
+                columns = dict(zip(self.names, zip(*cells, strict=True), strict=False))
+                numbers = partial(_numbers, columns, lines)
+                yield Piece.read(len(block), wanted, met, numbers, partial(_labels, columns))
+
+    def _rows(self, text: Any) -> Iterator[tuple[int, list[str]]]:
+        """Give rows with their lines; one too wide, put last, tells that all quotes are closed."""
+        lines = chain(text, [self.separator * self.width])
+        reader = csv.reader(lines, delimiter=self.separator, skipinitialspace=self.is_spaced)
+        # Blank lines are no rows; csv files often end with one.
+        numbered = ((reader.line_num, row) for row in reader if row)
+        # The limit is that of the process; pyarrow has a similar one.
+        csv.field_size_limit(max(_LONGEST, csv.field_size_limit()))
+        try:
+            next(numbered)
+            line, row = next(numbered, (1, [""]))
+            for following in numbered:
+                self._check(line, row)
+                yield line, row
+                line, row = following
+        except csv.Error as error:
+            raise TableError(
+                f"{self.path!r} cannot be read as csv at line {reader.line_num}: {error}."
+            ) from None
+        if row != [""] * (self.width + 1):
+            raise TableError(
+                f"{self.path!r} has a quote that is not closed, in line {line} or above."
+            )
+
+    def _check(self, line: int, row: list[str]) -> None:
+        if len(row) != self.width:
+            raise TableError(
+                f"{self.path!r} has {self.width} columns but {len(row)} cells in line {line}; "
+                "check its quotes, or give the right separator=... to cut it."
+            )
+        if len(self.names) < self.width and row[-1].strip() not in MISSING_WORDS:
+            raise TableError(
+                f"{self.path!r} has no name for its column {self.width}, which holds "
+                f"{row[-1][:30]!r} in line {line}; write one in its first line."
+            )
+
+    def _fast(self, wanted: Wanted, met: Findings) -> Iterator[Piece]:
+        """Let pyarrow cut and convert, by options under which it reads nothing otherwise."""
+        import pyarrow as pa
+
+        from fairspan.tables.typed import arrow_piece, in_tables, one_ahead
+
+        texts = [*wanted.labels, *wanted.kept]
+        types: dict[Any, Any] = dict.fromkeys(texts, pa.dictionary(pa.int32(), pa.string()))
+        if len(self.names) < self.width:
+            types["\0"] = pa.null()
+        with (
+            _opened(self.path) as (data, _),
+            self._arrow(_Ended(data), wanted.names, types) as head,
+        ):
+            truths = {one.name for one in head.schema if one.type == pa.bool_()}
+        for name in wanted.numbers:
+            types[name] = pa.bool_() if name in truths else pa.float64()
+        with _opened(self.path) as (data, raw):
+            ended = _Ended(data, self.separator * self.width)
+            with self._arrow(ended, list(types), types) as reader:
+                for table in one_ahead(in_tables(ended.whole(reader), wanted.rows)):
+                    self.tell(raw.tell())
+                    yield arrow_piece(table, wanted, met, is_text=True)
+
+    def _arrow(self, data: _Ended, names: list[Any], types: dict[Any, Any]) -> Any:
+        from pyarrow import csv as arrow
+
+        spare = ["\0"] * (self.width - len(self.names))
+        return arrow.open_csv(
+            data,
+            arrow.ReadOptions(
+                block_size=_BLOCK, column_names=[*self.names, *spare], skip_rows_after_names=1
+            ),
+            arrow.ParseOptions(
+                delimiter=self.separator, newlines_in_values=True, invalid_row_handler=data.judge
+            ),
+            arrow.ConvertOptions(
+                include_columns=names,
+                column_types=types,
+                null_values=list(MISSING_WORDS),
+                true_values=["true", "True", "TRUE"],
+                false_values=["false", "False", "FALSE"],
+            ),
+        )
+
+
+def _numbers(columns: dict[str, Any], lines: Any, name: Name, met: Findings) -> Any:
+    return numbers_of(name, columns[str(name)], lines, met)
+
+
+def _labels(columns: dict[str, Any], name: Name, met: Findings | None) -> Coded:
+    return labels_of(name, Coded.of(columns[str(name)]), met)
+
+
+class _Ended(io.RawIOBase):
+    """A stream of bytes with one row too wide at its end: in an open quote it gets lost."""
+
+    def __init__(self, data: Any, row: str = "") -> None:
+        self._data, self._row, self._rest = data, row, f"\n{row}\n".encode()
+        self._is_met = False
+
+    def readable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Give the next bytes."""
+        found: bytes = self._data.read(size)
+        if not found:
+            found, self._rest = self._rest, b""
+        return found
+
+    def judge(self, row: Any) -> str:
+        """Skip the last row, once; all others must have as many cells as the header."""
+        is_last = row.text == self._row and not self._is_met
+        self._is_met = True
+        return "skip" if is_last else "error"
+
+    def whole(self, batches: Any) -> Iterator[Any]:
+        """Hold the last batch back until it is known to be whole."""
+        held: list[Any] = []
+        for batch in batches:
+            yield from held
+            held = [batch]
+        if not self._is_met:
+            raise TableError("a quote is not closed")
+        yield from held
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[tuple[Any, Any]]:
+    """Open a file, compressed or not; give what it holds and the file itself."""
+    with open(path, "rb") as raw:
+        data: Any = gzip.GzipFile(fileobj=raw) if path.lower().endswith(".gz") else raw
+        try:
+            yield data, raw
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise TableError(f"{path!r} cannot be read as gzip: {error}.") from None
+
+
+def _text(data: Any, encoding: str) -> Any:
+    is_utf8 = codecs.lookup(encoding).name == "utf-8"
+    # The mark some programs put first is no name; columns that are not used may hold anything.
+    name, errors = ("utf-8-sig", "surrogateescape") if is_utf8 else (encoding, "strict")
+    return io.TextIOWrapper(data, encoding=name, errors=errors, newline="")
+
+
+def _line(text: Any) -> str:
+    """Give the next line that is not blank; a cell in quotes may run over several."""
+    while line := text.readline(_LONGEST):
+        while line.count('"') % 2 and len(line) < _LONGEST and (more := text.readline(_LONGEST)):
+            line += more
+        if line.strip():
+            return str(line)
+    return ""
+
+
+def _separator(usual: str, first: str, second: str) -> str:
+    """Find the mark that cuts the first two lines into as many cells, and into most."""
+
+    def fit(mark: str) -> tuple[bool, int, bool]:
+        count = len(_cells(first, mark))
+        agrees = not second or len(_cells(second, mark)) == count
+        return count > 1 and agrees, count, mark == usual
+
+    return max(_SEPARATORS, key=fit)
+
+
+def _cells(line: str, separator: str, *, is_spaced: bool = False) -> list[str]:
+    try:
+        return next(csv.reader(io.StringIO(line), delimiter=separator, skipinitialspace=is_spaced))
+    except (csv.Error, StopIteration):
+        return [line]
+
+
+def _check_names(path: str, names: list[str]) -> bool:
+    """Check the header; say whether it numbers the columns."""
+    if "\0" in "".join(names):
+        raise TableError(f"{path!r} is not a text file, or needs for instance encoding='utf-16'.")
+    "".join(names).encode()  # raises where the bytes are not of the encoding
+    check_once(path, names)
+    named = [name for name in names if name]
+    is_counted = named == [str(i) for i in range(len(named))] != []
+    if not is_counted and all(number_of(name) is not None for name in named):
+        raise TableError(
+            f"the first line of {path!r} holds numbers ({', '.join(named[:3])}, ...), not column "
+            "names; add a line of names at its top."
+        )
+    return is_counted
