@@ -229,7 +229,7 @@ _REGISTRY = {entry.name: entry for entry in _ENTRIES}
 
 
 def names() -> tuple[str, ...]:
-    """Name the data sets of the paper, in its order.
+    """List the data sets of the paper, in its order.
 
     Returns
     -------

@@ -40,7 +40,7 @@ logger = logging.getLogger("fairspan")
 
 
 class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
-    """Principal components that balance the reconstruction errors of groups, robustly.
+    """Principal components that balance the reconstruction errors of groups.
 
     Minimises over all k-dimensional subspaces::
 

@@ -20,7 +20,7 @@ ITERATES = ("best", "average", "last")
 
 
 class FairPCA(BaseFairPCA):
-    """Principal components whose largest loss over the groups is least.
+    """Principal components that minimise the largest loss over the groups.
 
     Minimises over all k-dimensional subspaces::
 

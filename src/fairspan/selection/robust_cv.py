@@ -177,7 +177,7 @@ n_iter_
     def fit(
         self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Choose the parameters, and fit them to all rows.
+        """Choose the parameters, then fit to all rows.
 
         Parameters
         ----------
