@@ -36,7 +36,7 @@ ENGINES = ("process", "dask", "spark")
 
 
 class FileOptions(TableOptions, total=False):
-    """How files are read: the keywords of :class:`TableOptions`, and two for csv files.
+    """How files are read: the keywords of ``TableOptions``, and two for csv files.
 
     Attributes
     ----------
