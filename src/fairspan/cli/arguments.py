@@ -16,7 +16,7 @@ from fairspan.ground.parameters import check_integer, check_number
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the method can be told."""
+    """Add the arguments of the method."""
     method = parser.add_argument_group("the method")
     method.add_argument(
         "-k",

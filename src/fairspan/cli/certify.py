@@ -27,7 +27,7 @@ The exit code is 3 if the gap is larger than the tolerance."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what a proof can be told."""
+    """Add the arguments of the command."""
     parser.usage, parser.epilog = "fairspan certify MODEL [--moments SITE.npz] [options]", _EXAMPLES
     parser.add_argument("model", metavar="MODEL", help="what fairspan fit saved")
     parser.add_argument("--moments", metavar="SITE.npz", help="moments of other data")

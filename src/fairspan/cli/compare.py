@@ -38,7 +38,7 @@ table shows the mean and, in brackets, the range of 95 % of the splits."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what a comparison can be told."""
+    """Add the arguments of the command."""
     parser.usage, parser.epilog = (
         "fairspan compare DATA --sensitive COLUMN [-k K] [--seeds N] [options]",
         _EXAMPLES,

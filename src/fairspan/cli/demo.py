@@ -77,7 +77,7 @@ def draw(results: list[tuple[Example, dict[str, RobustFairPCA]]], path: Path) ->
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the demo can be told."""
+    """Add the arguments of the command."""
     parser.epilog = _EXAMPLES
     for name, kind in (("picture", "png"), ("report", "html")):
         parser.add_argument(
@@ -95,9 +95,9 @@ def run(options: argparse.Namespace) -> int:
         check_output(path)
     results = [(example, fit_both(example)) for example in examples()]
     for example, models in results:
-        told = summary.told(summary.findings(*models.values()))
+        text = summary.paragraph(summary.findings(*models.values()))
         print(f"{example.title}, 3 components", "", summary.errors_table(models), sep="\n")
-        print("", told, "\n", sep="\n")
+        print("", text, "\n", sep="\n")
     try:
         with replacing(options.picture) as temporary:
             draw(results, temporary)

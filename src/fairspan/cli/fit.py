@@ -34,7 +34,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what a fit can be told."""
+    """Add the arguments of the command."""
     parser.usage, parser.epilog = (
         "fairspan fit DATA --sensitive COLUMN [-k K] [-o MODEL.npz] [options]",
         _EXAMPLES,
@@ -92,7 +92,7 @@ def _text(
     lines = [summary.data_line(Path(options.data).name, model.moments_, by)]
     lines += [f"  {note}" for note in ([] if data is None else data.notes)]
     lines += ["", summary.errors_table({summary.PCA: plain, "RobustFairPCA": model}), ""]
-    lines += [summary.told(summary.findings(plain, model)), ""]
+    lines += [summary.paragraph(summary.findings(plain, model)), ""]
     spread = model.moments_.variances
     if not options.standardize and spread.max() > 100 * spread[spread > 0].min(initial=1.0):
         lines += ["Features have very different scales; --standardize lets them count alike."]

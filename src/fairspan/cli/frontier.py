@@ -41,7 +41,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what a frontier can be told."""
+    """Add the arguments of the command."""
     parser.usage, parser.epilog = (
         "fairspan frontier DATA --sensitive COLUMN [-k K] [-o OUT] [options]",
         _EXAMPLES,
@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
     by = "" if data is None else data.columns.by
     lines = [f"{summary.data_line(Path(options.data).name, moments, by)}, k = {options.components}"]
     lines += [f"  {note}" for note in ([] if data is None else data.notes)]
-    lines += ["", _table(frontier), "", *filter(None, _told(frontier))]
+    lines += ["", _table(frontier), "", *filter(None, _sentences(frontier))]
     lines += [f"Written: {path}" for path in outputs]
     if not outputs:
         lines += ["All points and a picture: add -o curve.csv -o curve.png"]
@@ -228,7 +228,7 @@ def _cell(frontier: Frontier, name: str, i: int) -> str:
     return f"{text} [{low}, {high}]"
 
 
-def _told(frontier: Frontier) -> list[str]:
+def _sentences(frontier: Frontier) -> list[str]:
     """Say how PCA serves the groups, what the points offer and what is proved of them."""
     first = int(np.argmin(frontier.fairness_weight))
     is_pca = frontier.fairness_weight[first] == frontier.radius[first] == 0

@@ -33,7 +33,7 @@ _MANY = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what a report can be told."""
+    """Add the arguments of the command."""
     parser.usage, parser.epilog = (
         "fairspan report DATA --sensitive COLUMN [-k K] [-o PAGE.html] [options]",
         _EXAMPLES,
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
                 temporary.write_text(text, encoding="utf-8", newline="\n")
     notes = [] if isinstance(source, GroupMoments) else list(source.notes)
     found = report.findings
-    lines = [*(f"  {note}" for note in notes), summary.told(found), ""]
+    lines = [*(f"  {note}" for note in notes), summary.paragraph(found), ""]
     lines += [f"Report: {options.output} (open it in a browser)"]
     document = {
         "data": options.data,

@@ -38,7 +38,7 @@ def findings(plain: Any, fair: Any) -> Findings:
     )
 
 
-def told(found: Findings) -> str:
+def paragraph(found: Findings) -> str:
     """Say what was found: the groups and the price first, then the proof."""
     first = console.paint(console.sentences(found.headline, found.effect), "bold")
     return "\n".join(filter(None, (first, console.sentences(found.proof))))

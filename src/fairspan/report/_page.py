@@ -124,7 +124,7 @@ def html_page(content: dict[str, Any]) -> str:
 
 
 def embedded_json(value: Any) -> str:
-    """Give JSON that can stand inside a script element: no character of it can end one."""
+    """Give JSON that is safe inside a script element: no character of it can end one."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -147,13 +147,13 @@ def _page_data(content: dict[str, Any]) -> dict[str, Any]:
     def spoken(page: dict[str, Any]) -> dict[str, Any]:
         """What is proved of every point, and how PCA serves the groups."""
         pca = page["pca"]
-        told: dict[str, Any] = {
+        known: dict[str, Any] = {
             "headline": words.headline(labels, pca["errors"], page["k"], pca["hidden"])
         }
-        told["chosen"] = proved(page["chosen"])
+        known["chosen"] = proved(page["chosen"])
         if "curve" in page:
-            told["curve"] = proved(page["curve"] | {"proved": page["curve"]["accuracy"]})
-        return page | told | {"optima": list(map(proved, page.get("optima", ())))}
+            known["curve"] = proved(page["curve"] | {"proved": page["curve"]["accuracy"]})
+        return page | known | {"optima": list(map(proved, page.get("optima", ())))}
 
     return content | {
         "by_components": list(map(spoken, pages)),
