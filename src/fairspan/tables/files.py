@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,21 +14,14 @@ import numpy as np
 from fairspan.ground.parameters import check_choice, is_listing
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.tables.columns import Columns, TableOptions, choose
+from fairspan.tables.choose import choose
+from fairspan.tables.columns import Columns, TableOptions
 from fairspan.tables.csv import Dialect, open_csv
-from fairspan.tables.findings import Findings, Name, TableError
+from fairspan.tables.findings import Name, TableError
 from fairspan.tables.groups import parser
 from fairspan.tables.parts import FilePart, find_parts, kind_of, known_kind
-from fairspan.tables.pieces import TEXT, Coded, Table, Wanted
-from fairspan.tables.rows import (
-    Add,
-    Rows,
-    Step,
-    TableMoments,
-    complete_rows,
-    settled,
-    table_moments,
-)
+from fairspan.tables.pieces import TEXT, Coded, Table, Wanted, objects
+from fairspan.tables.rows import Add, RowReader, Step, TableMoments, settled, table_moments
 from fairspan.tables.typed import kind_of_array, open_arrow, open_npy
 
 ENGINES = ("process", "dask", "spark")
@@ -172,24 +164,21 @@ class Files:
         untyped = [name for name in columns.sensitive if self._is_untyped(name)]
         return table_moments(columns, partial(self._run, columns), self.where, untyped)
 
-    def rows(self, columns: Columns, kept: tuple[Name, ...] = ()) -> TableRows:
-        """Hold all complete rows in memory, with some columns as they are."""
-        met = Findings()
-
-        def step(table: Table, wanted: Wanted) -> list[Rows]:
-            rows = complete_rows(columns, table, wanted, met)
-            return [replace(some, X=some.X.copy()) for some in rows]
-
-        found = self._run(columns, step, operator.add, columns.wanted._replace(kept=kept))
+    def rows(self, columns: Columns) -> TableRows:
+        """Hold all complete rows of one file in memory."""
+        reader = RowReader(columns, self.first)
+        with _naming(self.parts[0].path):
+            found = [replace(rows, X=rows.X.copy()) for rows in reader.read(columns.wanted)]
+        met = reader.met
         if not sum(len(rows.X) for rows in found):
-            raise TableError(f"{self.where} has no rows{met.why_none}.")
-        labels, handed = [rows.labels for rows in found], [rows.kept for rows in found]
+            raise TableError(f"{self.where} has no rows to compute moments of{met.why_none}.")
+        labels, kept = [rows.labels for rows in found], [rows.kept for rows in found]
         groups = {name: self._joined(name, labels) for name in columns.sensitive}
         return TableRows(
             np.concatenate([rows.X for rows in found]),
             None if columns.weight is None else np.concatenate([rows.weight for rows in found]),
             groups if len(groups) > 1 else next(iter(groups.values()), None),
-            {name: self._joined(name, handed, is_kept=True) for name in kept},
+            {name: self._joined(name, kept, is_kept=True) for name in columns.kept},
             columns,
             met.sentences(columns.categories),
             met.dropped,
@@ -197,11 +186,12 @@ class Files:
 
     def _joined(self, name: Name, parts: list[dict[Name, Coded]], *, is_kept: bool = False) -> Any:
         """Join the labels of a column and find their type; what is kept is text or whole."""
-        coded = Coded.joined([part[name] for part in parts])
-        parse = parser(list(coded.values))
-        if self._is_untyped(name) and (parse is int or not is_kept):
-            coded = coded.recoded(map(parse, coded.values))
-        return coded.listed()
+        labels = np.concatenate([part[name].listed() for part in parts])
+        values = {*labels} - {None}
+        parse = parser(list(values))
+        if not self._is_untyped(name) or (is_kept and parse is not int):
+            return labels
+        return objects(map({value: parse(value) for value in values}.get, labels))
 
     def _is_untyped(self, name: Name) -> bool:
         return isinstance(name, int) or self.first.kinds.get(name) == TEXT
