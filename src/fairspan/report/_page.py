@@ -129,7 +129,7 @@ def _card_panel(content: dict[str, Any]) -> str:
         for name, text in [*facts, ("versions", _versions(content))]
     )
     return (
-        '<p class="muted">Describes the report’s own setting, not that of the sliders.</p>'
+        '<p class="muted">Describes the report&rsquo;s own setting, not that of the sliders.</p>'
         f'<dl class="facts" id="facts">{"".join(rows)}</dl>'
     )
 
