@@ -17,10 +17,10 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.tables.choose import choose
 from fairspan.tables.columns import Columns, TableOptions
 from fairspan.tables.csv import Dialect, open_csv
-from fairspan.tables.findings import Name, TableError
+from fairspan.tables.findings import Findings, Name, TableError
 from fairspan.tables.groups import parser
 from fairspan.tables.parts import FilePart, find_parts, kind_of, known_kind
-from fairspan.tables.pieces import TEXT, Coded, Table, Wanted, objects
+from fairspan.tables.pieces import TEXT, Coded, Piece, Table, Wanted, objects
 from fairspan.tables.rows import Add, RowReader, Step, TableMoments, settled, table_moments
 from fairspan.tables.typed import kind_of_array, open_arrow, open_npy
 
@@ -167,8 +167,7 @@ class Files:
     def rows(self, columns: Columns) -> TableRows:
         """Hold all complete rows of one file in memory."""
         reader = RowReader(columns, self.first)
-        with _naming(self.parts[0].path):
-            found = [replace(rows, X=rows.X.copy()) for rows in reader.read(columns.wanted)]
+        found = [replace(rows, X=rows.X.copy()) for rows in reader.read(columns.wanted)]
         met = reader.met
         if not sum(len(rows.X) for rows in found):
             raise TableError(f"{self.where} has no rows to compute moments of{met.why_none}.")
@@ -222,8 +221,12 @@ class _FileTask:
     def __call__(self, part: FilePart) -> Any:
         table = open_table(part, self.dialect)
         self._check_columns(part, table)
-        with _naming(part.path):
+        try:
             return self.step(table, self.wanted)
+        except TableError:
+            raise
+        except ValueError as error:
+            raise TableError(f"{part.path!r}: {error}") from error
 
     def _check_columns(self, part: FilePart, table: Table) -> None:
         found = {*table.kinds}
@@ -239,7 +242,7 @@ class _FileTask:
 
 
 def open_table(part: FilePart, dialect: Dialect) -> Table:
-    """Open a table by the ending of its name."""
+    """Open a table by the ending of its name; whatever is wrong with it, the file is named."""
     # What is no file says so itself.
     with open(part.path, "rb"):
         kind = known_kind(part.path)
@@ -250,21 +253,26 @@ def open_table(part: FilePart, dialect: Dialect) -> Table:
             table = open_npy(part.path)
         else:
             table = open_arrow(part.path, kind == "parquet")
-    return part.keyed(table) if part.keys else table
+
+    def read(wanted: Wanted, met: Findings) -> Iterator[Piece]:
+        with _naming(part.path):
+            yield from table.read(wanted, met)
+
+    named = replace(table, read=read)
+    return part.keyed(named) if part.keys else named
 
 
 @contextmanager
 def _naming(path: str) -> Iterator[None]:
-    """Name the file, whatever is wrong with it."""
+    """Name the file; what pyarrow raises are its own exceptions, OSError and ValueError."""
     try:
         yield
-    except TableError:
+    except (TableError, ImportError, MemoryError):
         raise
     except UnicodeError as error:
-        encoding = getattr(error, "encoding", "its encoding")
         raise TableError(
-            f"{path!r} is not text in {encoding}; if it is a csv file, name its encoding, for "
-            "instance encoding='latin-1'."
+            f"{path!r} is not text in {getattr(error, 'encoding', 'its encoding')}; if it is a csv "
+            "file, name its encoding, for instance encoding='latin-1'."
         ) from None
-    except ValueError as error:
-        raise TableError(f"{path!r}: {error}") from error
+    except Exception as error:
+        raise TableError(f"{path!r} cannot be read: {error}") from None
