@@ -18,6 +18,7 @@ from fairspan.experiments.sources import FACES, check_available
 from fairspan.experiments.store import check_writable
 from fairspan.experiments.targets import TARGETS, Target
 from fairspan.ground.parameters import check_choice, check_integer
+from fairspan.plotting._axes import matplotlib_for
 
 _SWITCHES = {
     "solver": "how RFPCA is solved: to a proved optimum, or by the paper's descent from 20 random "
@@ -143,9 +144,8 @@ def _check_names(option: str, given: Sequence[str] | None, targets: Sequence[Tar
 
 def _check_tools(chosen: Sequence[str]) -> None:
     if any(name.startswith("figure") for name in chosen):
-        from fairspan.experiments.figures import new_figure
-
-        new_figure(1, 1)
+        with matplotlib_for("Figures need"):
+            import matplotlib  # noqa: F401
 
 
 def _needed(tasks: dict[str, list[Task]], output: Path) -> list[str]:
