@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairspan import datasets, metrics, plotting, report, scorers, sources
+    from fairspan import datasets, inference, metrics, plotting, report, scorers, sources
     from fairspan.estimators.convex import ConvexFairPCA
     from fairspan.estimators.exact import ExactlyFairPCA
     from fairspan.estimators.nullspace import NullSpaceFairPCA
@@ -40,6 +40,7 @@ __all__ = [
     "datasets",
     "fairness_frontier",
     "gelbrich_divergence",
+    "inference",
     "load_model",
     "metrics",
     "plotting",

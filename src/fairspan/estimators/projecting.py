@@ -168,10 +168,19 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return len(self.components_)
 
     def _project_sparse(self, X: Any) -> FloatArray:
+        if hasattr(self, "clip_limits_"):
+            raise ValueError(
+                "A model that clips needs dense rows, but X is sparse; use X.toarray()."
+            )
         return project_sparse(X, self.mean_, self.scale_, self.components_)
 
+    def _clipped(self, X: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Rows within the limits of the model, if it has any."""
+        limits = getattr(self, "clip_limits_", None)
+        return X if limits is None else np.clip(X, *limits)
+
     def _centred(self, X: npt.NDArray[Any]) -> FloatArray:
-        centred: FloatArray = np.subtract(X, self.mean_, dtype=np.float64)
+        centred: FloatArray = np.subtract(self._clipped(X), self.mean_, dtype=np.float64)
         if self.scale_ is not None:
             centred /= self.scale_
         return centred

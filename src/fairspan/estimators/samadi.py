@@ -41,6 +41,10 @@ class FairPCA(BaseFairPCA):
         "multiplicative_weights" is the published algorithm.
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
+    clip : float, optional
+        Clip features at this number of standard deviations from their mean, in ``fit`` and of the
+        rows of every method after it; ``clip_limits_`` holds the limits. For columns in which a
+        few extreme rows decide, see :func:`fairspan.inference.support`. It needs rows in memory.
     tol : float, default=1e-9
         The relative gap between value and proved bound at which the search ends; of a loss that
         vanishes beside the total variance, relative to a ten-thousandth of the latter.
@@ -100,6 +104,7 @@ moments_, result_
         *,
         solver: str = "exact",
         standardize: bool = False,
+        clip: float | None = None,
         tol: float = 1e-9,
         max_iter: int = 1000,
         learning_rate: float = 1.0,
@@ -108,6 +113,7 @@ moments_, result_
         self.n_components = n_components
         self.solver = solver
         self.standardize = standardize
+        self.clip = clip
         self.tol = tol
         self.max_iter = max_iter
         self.learning_rate = learning_rate
