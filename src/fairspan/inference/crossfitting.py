@@ -197,7 +197,7 @@ def summary(
     sums, weights = sample.sums(errors), sample.weights
     groups = Means.of(sums, weights, sample.codes, n_groups)
     whole = Means.of(sums, weights, np.zeros_like(sample.codes), 1)
-    low = scarce_columns(sample.support, sample.names)
+    low = scarce_columns(sample.columns[1], sample.names)
     intervals = groups.intervals
     intervals[groups.sizes < (FEW_ROWS if low else LEAST_ROWS)] = np.nan
     known = sample.compared & ~np.isnan(intervals[:, 0])

@@ -10,7 +10,7 @@ import numpy as np
 from fairspan.ground.parameters import check_integer
 from fairspan.ground.types import BoolArray, FloatArray, IntArray, Label
 from fairspan.inference.crossfitting import seeded
-from fairspan.inference.held_out import column_variances, held_out, plain_pca
+from fairspan.inference.held_out import held_out, plain_pca
 from fairspan.inference.intervals import LEAST_ROWS, Means
 from fairspan.inference.permutation import log_ratio_pvalue, max_pvalues
 from fairspan.inference.sample import Sample
@@ -133,7 +133,7 @@ def gap_test(
     """
     rng = seeded(random_state)
     sample = Sample.of(X, sensitive_features, sample_weight, clusters, missing_groups)
-    low = scarce_columns(sample.support, sample.names)
+    low = scarce_columns(sample.columns[1], sample.names)
     errors = _plain_errors(sample, plain_pca(n_components, standardize, clip), folds, rng, low)
     chosen = sample.compared[sample.codes[sample.order]]
     units = sample.order[chosen]
@@ -185,5 +185,5 @@ def _plain_errors(
 
 
 def _total_variance(sample: Sample, standardize: bool) -> float:
-    variances = column_variances(sample.X, sample.weight)
-    return float((variances > 0).sum() if standardize else variances.sum())
+    deviations = sample.columns[0]
+    return float((deviations > 0).sum() if standardize else deviations @ deviations)

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import has_fit_parameter
 
 from fairspan.estimators.base import BaseFairPCA
@@ -24,6 +22,7 @@ from fairspan.estimators.robust import RobustFairPCA
 from fairspan.exceptions import NoGroupsWarning, SmallGroupWarning
 from fairspan.ground.types import BoolArray, FloatArray, IntArray
 from fairspan.inference.sample import Sample
+from fairspan.judging.support import columns_of
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.moments.projection import Projection
@@ -178,16 +177,17 @@ def _from_rows(estimator: Any, sample: Sample, folds: IntArray, plain: bool) -> 
     steps = estimator[:-1] if is_pipeline and len(estimator) > 1 else None
     last = estimator[-1] if is_pipeline else estimator
     _check_weights(sample, last, steps)
-    X, spread = sample.X, column_variances(sample.X, sample.weight)
+    X, spread = sample.X, sample.columns[0]
     standardize = bool(getattr(last, "standardize", False))
     if standardize and steps is None:
         # A standardising recipe does not see it, but where a column is constant without a fold,
         # its unit is the deviation over all rows.
-        X = X / np.sqrt(np.where(spread > 0, spread, 1.0))
+        X = X / np.where(spread > 0, spread, 1.0)
     labels = np.fromiter((sample.labels[a] for a in sample.groups.codes), object, X.shape[0])
     for fold in range(int(folds.max()) + 1):
         train, rows = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        steady = column_variances(sample.X[train], sample.weight[train]) < _CONSTANT * spread
+        left = columns_of(sample.X[train], sample.weight[train], None)[0]
+        steady = left**2 < _CONSTANT * spread**2
         seen, held = X[train], X[rows]
         if steps is not None:
             fitted = clone(steps)
@@ -222,14 +222,6 @@ def _row_errors(model: Any, X: Any) -> FloatArray:
     X, projection = np.asarray(X), Projection.of(model)
     groups = Groups.single(len(X))
     return projection.row_errors(X, groups, np.asarray(model.mean_)[None])
-
-
-def column_variances(X: Any, weight: FloatArray) -> FloatArray:
-    """Give the variance of each column."""
-    if issparse(X):
-        return np.asarray(mean_variance_axis(X.tocsc(), axis=0, weights=weight)[1])
-    share = weight / weight.sum()
-    return np.asarray(share @ (X - share @ X) ** 2)
 
 
 def _moments_of(sample: Sample, rows: IntArray) -> GroupMoments:

@@ -31,8 +31,10 @@ class ReductionTest:
     ----------
     verdict : {"reduced", "widened", "not shown"} or None
         None for other than two groups, or fewer than 5 rows in one of them: there is no test.
-    fair, plain : CrossFit
-        The recipe, and PCA in the same units with as many components, on the same folds.
+    fair : CrossFit
+        The recipe.
+    plain : CrossFit
+        PCA in the same units with as many components, on the same folds.
     """
 
     verdict: str | None

@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from fairspan.ground.parameters import check_integer
 from fairspan.ground.rows import check_real, check_weights, feature_names_of, is_dask
 from fairspan.ground.types import FLOATS, BoolArray, FloatArray, IntArray, Label
-from fairspan.judging.support import column_ranges, column_support, units_of
+from fairspan.judging.support import columns_of, units_of
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups, groups_in_gap
 
@@ -132,21 +132,15 @@ class Sample:
         return np.bincount(self.units, self.weight * values).astype(np.float64)
 
     @cached_property
-    def ranges(self) -> FloatArray:
-        """Largest minus smallest value of each column."""
-        return column_ranges(self.X)
-
-    @cached_property
-    def support(self) -> FloatArray:
-        """The support of each column."""
-        return column_support(
-            self.X, self.ranges, self.weight, self.units if self.is_clustered else None
-        )
+    def columns(self) -> tuple[FloatArray, FloatArray]:
+        """Standard deviation and support of each column."""
+        units = self.units if self.is_clustered else None
+        return columns_of(self.X, self.weight if self.is_weighted else None, units)
 
     @cached_property
     def order(self) -> IntArray:
         """An order of the units that depends on their data alone, not on how rows are sorted."""
-        spread = self.ranges
+        spread = self.columns[0]
         direction = np.random.default_rng(0).standard_normal(len(spread))
         # Columns in other units do not change the order.
         direction = np.divide(direction, spread, out=np.zeros_like(spread), where=spread > 0)

@@ -15,6 +15,7 @@ from fairspan.ground.types import FLOATS, FloatArray, IntArray
 LEAST_SUPPORT = 20
 """With less, no interval or bound was found to hold as often as it says."""
 _BLOCK_BYTES = 2**20
+_PILOT_ROWS = 256
 
 
 def support(X: Any, *, sample_weight: Any = None, clusters: Any = None) -> FloatArray:
@@ -52,44 +53,61 @@ def support(X: Any, *, sample_weight: Any = None, clusters: Any = None) -> Float
     check_real(X)
     X = check_array(X, accept_sparse="csr", dtype=FLOATS, input_name="X")
     n_rows = X.shape[0]
-    weight = np.ones(n_rows) if sample_weight is None else check_weights(sample_weight, n_rows)
+    weight = None if sample_weight is None else check_weights(sample_weight, n_rows)
     units = None if clusters is None else units_of(clusters, n_rows)
-    return column_support(X, column_ranges(X), weight, units)
+    return columns_of(X, weight, units)[1]
 
 
-def column_support(
-    X: Any, spread: FloatArray, weight: FloatArray, units: IntArray | None
-) -> FloatArray:
-    """Give the support of columns whose rows are checked and whose units are numbered."""
-    mean = np.asarray(weight @ X) / weight.sum()
-    # Around the mean and divided by their ranges, columns can be squared twice.
-    divisor = np.where(spread > 0, spread, 1.0)
-    size = max(_BLOCK_BYTES // (8 * X.shape[1]), 1)
-    second, fourth = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    sums = None if units is None else np.zeros((int(units.max()) + 1, X.shape[1]))
-    for start in range(0, X.shape[0], size):
-        block = X[start : start + size]
-        block = np.subtract(block.toarray() if issparse(block) else block, mean, dtype=np.float64)
+def columns_of(
+    X: Any, weight: FloatArray | None, units: IntArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Give the standard deviation and the support of each column.
+
+    Parameters
+    ----------
+    X : ndarray or csr array of shape (n_rows, n_features)
+        Finite rows.
+    weight : ndarray of shape (n_rows,) or None
+        How much each row counts.
+    units : ndarray of shape (n_rows,) or None
+        The cluster of each row.
+
+    Returns
+    -------
+    tuple
+        Both, 0 for columns that are constant up to rounding.
+    """
+    n_rows, d = X.shape
+    given = np.ones(n_rows) if weight is None else weight
+    mean = np.asarray(given @ X) / given.sum()
+    # Divided by the range of some rows, columns can be squared twice.
+    divisor = np.abs(_dense(X[:: max(n_rows // _PILOT_ROWS, 1)]) - mean).max(axis=0)
+    divisor[divisor == 0] = 1.0
+    size = max(_BLOCK_BYTES // (8 * d), 1)
+    second, fourth = np.zeros(d), np.zeros(d)
+    sums = np.zeros((1 if units is None else int(units.max()) + 1, d))
+    for start in range(0, n_rows, size):
+        rows = slice(start, start + size)
+        block = np.subtract(_dense(X[rows]), mean, dtype=np.float64)
         block /= divisor
         block *= block
-        block *= weight[start : start + size, None]
-        if units is None or sums is None:
-            second += block.sum(axis=0)
+        if weight is not None:
+            block *= weight[rows, None]
+        second += block.sum(axis=0)
+        if units is None:
             fourth += np.einsum("ij,ij->j", block, block)
         else:
-            np.add.at(sums, units[start : start + size], block)
-    if sums is not None:
-        second, fourth = sums.sum(axis=0), np.einsum("ij,ij->j", sums, sums)
-    constant = spread == 0
-    return np.where(constant, 0.0, second**2 / np.where(constant, 1.0, fourth))
+            np.add.at(sums, units[rows], block)
+    if units is not None:
+        fourth = np.einsum("ij,ij->j", sums, sums)
+    deviation = divisor * np.sqrt(second / given.sum())
+    constant = deviation <= 1e-10 * np.abs(mean)
+    found = second**2 / np.where(fourth > 0, fourth, 1.0)
+    return np.where(constant, 0.0, deviation), np.where(constant, 0.0, found)
 
 
-def column_ranges(X: Any) -> FloatArray:
-    """Give the largest minus the smallest value of each column."""
-    highest, lowest = X.max(axis=0), X.min(axis=0)
-    if issparse(X):
-        highest, lowest = highest.toarray().ravel(), lowest.toarray().ravel()
-    return np.asarray(highest - lowest, dtype=np.float64)
+def _dense(X: Any) -> Any:
+    return X.toarray() if issparse(X) else X
 
 
 def units_of(clusters: Any, n_rows: int) -> IntArray:
