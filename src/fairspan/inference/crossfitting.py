@@ -169,7 +169,8 @@ def sample_for(
     """Check rows for a recipe, which knows what becomes of rows without a label."""
     last = estimator[-1] if hasattr(estimator, "steps") else estimator
     rule = getattr(last, "missing_groups", "raise")
-    return Sample.of(X, sensitive_features, sample_weight, clusters, rule)
+    clip = getattr(last, "clip", None)
+    return Sample.of(X, sensitive_features, sample_weight, clusters, rule, clip)
 
 
 def check_two_groups(sample: Sample) -> None:

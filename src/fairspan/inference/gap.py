@@ -132,7 +132,7 @@ def gap_test(
     True
     """
     rng = seeded(random_state)
-    sample = Sample.of(X, sensitive_features, sample_weight, clusters, missing_groups)
+    sample = Sample.of(X, sensitive_features, sample_weight, clusters, missing_groups, clip)
     low = scarce_columns(sample.columns[1], sample.names)
     errors = _plain_errors(sample, plain_pca(n_components, standardize, clip), folds, rng, low)
     chosen = sample.compared[sample.codes[sample.order]]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from fairspan.estimators.clipping import learned_limits
 from fairspan.ground.parameters import check_integer
 from fairspan.ground.rows import check_real, check_weights, feature_names_of, is_dask
 from fairspan.ground.types import FLOATS, BoolArray, FloatArray, IntArray, Label
@@ -41,6 +42,8 @@ class Sample:
         Names of the features.
     is_weighted, is_clustered : bool
         Whether weights, or clusters, were given.
+    clip : float or None
+        At how many standard deviations the recipe clips features.
     """
 
     X: Any
@@ -53,6 +56,7 @@ class Sample:
     names: tuple[str, ...] | None
     is_weighted: bool
     is_clustered: bool
+    clip: float | None
 
     @classmethod
     def of(
@@ -62,6 +66,7 @@ class Sample:
         sample_weight: Any,
         clusters: Any,
         missing_groups: str = "raise",
+        clip: float | None = None,
     ) -> Sample:
         """Check rows and what is known about each."""
         if is_dask(X) or isinstance(X, GroupMoments):
@@ -96,6 +101,7 @@ class Sample:
             names=names,
             is_weighted=sample_weight is not None,
             is_clustered=clusters is not None,
+            clip=clip,
         )
         sample._check_clusters(clusters)
         return sample
@@ -133,9 +139,13 @@ class Sample:
 
     @cached_property
     def columns(self) -> tuple[FloatArray, FloatArray]:
-        """Standard deviation and support of each column."""
+        """Standard deviation and support of each column, as the recipe sees it."""
         units = self.units if self.is_clustered else None
-        return columns_of(self.X, self.weight if self.is_weighted else None, units)
+        weight = self.weight if self.is_weighted else None
+        X = self.X
+        if self.clip is not None:
+            X = np.clip(X, *learned_limits(X, self.clip, weight))
+        return columns_of(X, weight, units)
 
     @cached_property
     def order(self) -> IntArray:
