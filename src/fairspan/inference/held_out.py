@@ -214,7 +214,7 @@ def _check_weights(sample: Sample, last: Any, steps: Any) -> None:
 def _row_errors(model: Any, X: Any) -> FloatArray:
     if hasattr(model, "reconstruction_errors"):
         return np.asarray(model.reconstruction_errors(X))
-    if getattr(model, "mean_", None) is None:
+    if getattr(model, "mean_", None) is None or not hasattr(model, "components_"):
         raise TypeError(
             f"{type(model).__name__} has no components_ and mean_ once it is fitted, so that the "
             "errors of rows are not known."

@@ -109,7 +109,7 @@ class Sample:
     def _check_clusters(self, clusters: Any) -> None:
         differs = np.flatnonzero(self.codes[self.units] != self.groups.codes)
         if len(differs):
-            cluster = np.asarray(clusters)[self.kept[differs[0]]]
+            cluster = np.asarray(clusters)[self.kept[differs[:1]]].tolist()[0]
             raise ValueError(
                 f"Cluster {cluster!r} has rows of several groups. Clusters are the units that are "
                 "drawn together, so each must belong to one group; use larger groups, or clusters "
