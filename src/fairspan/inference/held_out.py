@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
@@ -86,9 +87,10 @@ def held_out(estimator: Any, sample: Sample, folds: IntArray, *, plain: bool = F
     constant = np.zeros(sample.X.shape[1], dtype=np.bool_)
     fits = _from_moments if _is_fitted_by_moments(estimator) else _from_rows
     with warnings.catch_warnings():
-        # The whole fit warns of these; what a fold lacks is reported by number.
-        warnings.simplefilter("ignore", SmallGroupWarning)
-        warnings.simplefilter("ignore", NoGroupsWarning)
+        # The fit of all rows warns of these. What a fold lacks is reported by number, and its
+        # projection is measured whether or not it is proved to be the best.
+        for category in (SmallGroupWarning, NoGroupsWarning, ConvergenceWarning):
+            warnings.simplefilter("ignore", category)
         for rows, models, steady in fits(estimator, sample, folds, plain):
             errors[:, rows] = models
             constant |= steady
@@ -129,6 +131,8 @@ def _from_moments(
     settings: dict[str, Any] = {"standardize": False}
     if isinstance(estimator, RobustFairPCA):
         settings["tol"] = max(estimator.tol, _TOLERANCE)
+        # All folds together may take as long as one fit to prove theirs.
+        settings["max_time"] = estimator.max_time / (int(folds.max()) + 1)
     model, pca = _copy(estimator, **settings), plain_pca(1)
     for rows, whole, train in _training_parts(sample, folds):
         steady = train.variances < _CONSTANT * whole.variances
