@@ -121,7 +121,7 @@ def plain_pca(n_components: int, standardize: bool = False, clip: float | None =
 def _copy(estimator: Any, **settings: Any) -> Any:
     """Clone a recipe; without a seed of its own it gets a fixed one."""
     if getattr(estimator, "random_state", 0) is None:
-        settings["random_state"] = 0
+        settings["random_state"] = np.random.RandomState(0)
     return clone(estimator).set_params(**settings)
 
 
@@ -134,12 +134,13 @@ def _from_moments(
         # All folds together may take as long as one fit to prove theirs.
         settings["max_time"] = estimator.max_time / (int(folds.max()) + 1)
     model, pca = _copy(estimator, **settings), plain_pca(1)
-    for rows, whole, train in _training_parts(sample, folds):
-        steady = train.variances < _CONSTANT * whole.variances
+    spread = sample.columns[0]
+    for rows, train in _training_parts(sample, folds):
+        steady = train.variances < _CONSTANT * spread**2
         scale = None
         if estimator.standardize:
             # Unless the variance of a column is known without the fold, its unit would be rounding.
-            scale = np.where(steady, pooled_scale(whole), pooled_scale(train))
+            scale = np.where(steady, spread, pooled_scale(train))
         scaled, held = train if scale is None else train.scaled(scale), sample.X[rows]
         pca.n_components = model.n_components
         errors = []
@@ -150,10 +151,8 @@ def _from_moments(
         yield rows, errors, steady
 
 
-def _training_parts(
-    sample: Sample, folds: IntArray
-) -> Iterator[tuple[IntArray, GroupMoments, GroupMoments]]:
-    """Give for each fold its rows, the moments of all rows and those of all others."""
+def _training_parts(sample: Sample, folds: IntArray) -> Iterator[tuple[IntArray, GroupMoments]]:
+    """Give for each fold its rows, and the moments of all others."""
     n_rows, d = sample.X.shape
     number = int(folds.max()) + 1
     matrices = min(number * len(sample.labels), n_rows)
@@ -165,15 +164,13 @@ def _training_parts(
         parts = Groups(codes, tuple(range(len(present))))
         cells = GroupMoments.from_groups(sample.X, parts, sample_weight=weight)
         owner = present // number
-        whole = _added(cells, owner, np.ones(len(owner), dtype=np.bool_), sample.labels)
         for fold in range(number):
             train = _added(cells, owner, present % number != fold, sample.labels)
-            yield np.flatnonzero(folds == fold), whole, train
+            yield np.flatnonzero(folds == fold), train
         return
-    whole = GroupMoments.from_groups(sample.X, sample.groups, sample_weight=weight)
     for fold in range(number):
         rows = np.flatnonzero(folds != fold)
-        yield np.flatnonzero(folds == fold), whole, _moments_of(sample, rows)
+        yield np.flatnonzero(folds == fold), _moments_of(sample, rows)
 
 
 def _from_rows(estimator: Any, sample: Sample, folds: IntArray, plain: bool) -> Iterator[Held]:
