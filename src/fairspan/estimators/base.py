@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from fairspan.estimators.clipping import learned_limits
 from fairspan.estimators.export import ExportMixin
 from fairspan.estimators.lazy import check_lazy
 from fairspan.estimators.projecting import ProjectingMixin
@@ -48,6 +49,7 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
 
     n_components: Any
     standardize: Any
+    clip: Any
     # Whether the method looks at group errors alone, so that it may be given the rows'
     # coordinates in a space that holds them, with room for the components.
     _works_in_any_basis = True
@@ -88,6 +90,7 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
             The fitted estimator.
         """
         self._check_parameters()
+        self.__dict__.pop("clip_limits_", None)
         moments = self._moments(X, sensitive_features, sample_weight, reset=True, whole=True)
         warn_of_small_groups(moments, self.n_components)
         self._groups_given = sensitive_features is not None
@@ -118,6 +121,7 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
             The fitted estimator.
         """
         self._check_parameters()
+        self._refuse_clip("partial_fit")
         seen: GroupMoments | None = getattr(self, "moments_", None)
         if seen is None and hasattr(self, "components_"):
             raise ValueError(
@@ -154,6 +158,7 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         """
         check_moments(moments)
         self._check_parameters()
+        self._refuse_clip("fit_moments")
         warn_of_small_groups(moments, self.n_components)
         self._fit(moments)
         self._groups_given = moments.labels != (ONE_GROUP,)
@@ -181,6 +186,7 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
     ) -> GroupMoments:
         """Check rows and reduce them to moments; ``whole`` says that these are all rows."""
         if is_dask(X):
+            self._refuse_clip("fit on a Dask collection")
             moments = GroupMoments.from_arrays(
                 X,
                 sensitive_features,
@@ -199,9 +205,21 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
             reset=reset,
             ensure_all_finite=False,
         )
+        if self.clip is not None:
+            self.clip_limits_ = learned_limits(X, self.clip, sample_weight)
+            X = self._clipped(X)
         groups = Groups.of(sensitive_features, X.shape[0], self.missing_groups)
         names = getattr(self, "feature_names_in_", None)
         return GroupMoments.from_groups(X, groups, sample_weight=sample_weight, feature_names=names)
+
+    def _refuse_clip(self, method: str) -> None:
+        """Refuse to clip without all rows at hand, which tell where."""
+        self.__dict__.pop("clip_limits_", None)
+        if self.clip is not None:
+            raise ValueError(
+                f"clip={self.clip!r} needs all rows in memory to learn where to clip, which "
+                f"{method} does not see; use fit, or clip=None."
+            )
 
     def _counting(self) -> Counting:
         """How groups count: by their shares, unless a subclass has a say."""

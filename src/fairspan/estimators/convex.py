@@ -54,6 +54,10 @@ class ConvexFairPCA(BaseFairPCA):
         How much the covariances count, positive; it matters with "mean+covariance" only.
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
+    clip : float, optional
+        Clip features at this number of standard deviations from their mean, in ``fit`` and of the
+        rows of every method after it; ``clip_limits_`` holds the limits. For columns in which a
+        few extreme rows decide, see :func:`fairspan.inference.support`. It needs rows in memory.
     solver : {"auto", "conic"}, default="auto"
         "conic" uses Clarabel (extra ``sdp``) wherever there is no closed form; "auto" only where
         nothing else can.
@@ -104,6 +108,7 @@ moments_, result_
     delta: float = 0.0
     mu: float = 1.0
     standardize: bool = False
+    clip: float | None = None
     solver: str = "auto"
     tol: float = defaults.TOL
     max_iter: int = 10_000

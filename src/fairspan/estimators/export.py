@@ -45,6 +45,11 @@ class ExportMixin:
         """
         check_is_fitted(self)
         model: Any = self
+        if hasattr(model, "clip_limits_"):
+            raise ValueError(
+                "scikit-learn's PCA does not clip features as this model does; use save, or fit "
+                "with clip=None."
+            )
         pca = _pca(model)
         if model.scale_ is None:
             return _named(pca, model)

@@ -167,10 +167,19 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return len(self.components_)
 
     def _project_sparse(self, X: Any) -> FloatArray:
+        if hasattr(self, "clip_limits_"):
+            raise ValueError(
+                "A model that clips needs dense rows, but X is sparse; use X.toarray()."
+            )
         return project_sparse(X, self.mean_, self.scale_, self.components_)
 
+    def _clipped(self, X: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Rows within the limits of the model, if it has any."""
+        limits = getattr(self, "clip_limits_", None)
+        return X if limits is None else np.clip(X, *limits)
+
     def _centered(self, X: npt.NDArray[Any]) -> FloatArray:
-        centered: FloatArray = np.subtract(X, self.mean_, dtype=np.float64)
+        centered: FloatArray = np.subtract(self._clipped(X), self.mean_, dtype=np.float64)
         if self.scale_ is not None:
             centered /= self.scale_
         return centered

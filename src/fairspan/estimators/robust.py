@@ -84,6 +84,10 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         ``group_weights="equal"``.
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
+    clip : float, optional
+        Clip features at this number of standard deviations from their mean, in ``fit`` and of the
+        rows of every method after it; ``clip_limits_`` holds the limits. For columns in which a
+        few extreme rows decide, see :func:`fairspan.inference.support`. It needs rows in memory.
     solver : {"auto", "newton", "boundary", "subgradient"}, default="auto"
         "newton" serves any number of groups, "boundary" two; both prove their result.
         "subgradient" is the paper's algorithm. "auto" takes "boundary" for two groups and
@@ -171,6 +175,7 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     group_weights: str | Mapping[Any, float] = "share"
     missing_groups: str = "raise"
     standardize: bool = False
+    clip: float | None = None
     solver: str = "auto"
     tol: float = defaults.TOL
     max_iter: int = defaults.MAX_ITER
@@ -221,7 +226,7 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         moments = super()._moments(X, sensitive_features, sample_weight, reset=reset)
         self._resampled = None
         if resample:
-            X = validate_data(self, X, dtype=np.float64, reset=False)
+            X = self._clipped(validate_data(self, X, dtype=np.float64, reset=False))
             groups = Groups.of(sensitive_features, len(X), self.missing_groups)
             weight = None if sample_weight is None else check_weights(sample_weight, len(X))
             rng = generator_from(self.random_state)

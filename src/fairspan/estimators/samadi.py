@@ -97,6 +97,7 @@ moments_, result_
     _: KW_ONLY
     solver: str = "exact"
     standardize: bool = False
+    clip: float | None = None
     tol: float = defaults.TOL
     max_iter: int = defaults.MAX_ITER
     learning_rate: float = 1.0

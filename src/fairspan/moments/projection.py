@@ -65,6 +65,12 @@ class Projection:
         fitted = hasattr(model, "components_")
         if not fitted and hasattr(model, "fit"):
             _refuse(model)
+        if hasattr(model, "clip_limits_"):
+            raise ValueError(
+                "model clips features, and data is judged as it is given; pass model.components_ "
+                "with mean=model.mean_, scale=model.scale_ and np.clip(X, *model.clip_limits_), "
+                "or use model.reconstruction_errors(X)."
+            )
         components = check_orthonormal(model.components_ if fitted else model)
         if training is not None and not isinstance(training, GroupMoments):
             raise TypeError(

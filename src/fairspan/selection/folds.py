@@ -161,7 +161,7 @@ def split_moments(
         # A part may hold only rows without weight; then it holds no such group at all.
         kept = weight > 0
         X, weight, mixed = X[kept], weight[kept], mixed[kept]
-    present, codes = _compact(mixed)
+    present, codes = compact(mixed)
     labels = tuple(divmod(int(code), len(groups.labels)) for code in present)
     whole = GroupMoments.from_groups(
         X, Groups(codes, labels), sample_weight=weight, feature_names=feature_names
@@ -209,12 +209,12 @@ def _cells(n_rows: int, splits: Sequence[Split]) -> tuple[IntArray, list[tuple[i
         state = np.zeros(n_rows, dtype=np.intp)
         state[train] += 1
         state[validation] += 2
-        present, cells = _compact(4 * cells + state)
+        present, cells = compact(4 * cells + state)
         states = [(*states[code // 4], code % 4) for code in present.tolist()]
     return cells, states
 
 
-def _compact(codes: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
+def compact(codes: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
     """Number the codes that occur, in their order."""
     present = np.flatnonzero(np.bincount(codes))
     place = np.zeros(present[-1] + 1, dtype=np.intp)

@@ -146,6 +146,8 @@ def _make(name: Any, parameters: Any) -> BaseFairPCA:
         raise ValueError(f"its class {name!r} is none of {sorted(known)}")
     estimator = known[name]
     allowed = set(estimator().get_params(deep=False))
+    # Models from before there was this parameter do not clip.
+    parameters = {"clip": None, **parameters}
     if set(parameters) != allowed:
         raise ValueError(
             f"its parameters differ from those of {name}: {sorted(allowed ^ set(parameters))}"
@@ -179,6 +181,8 @@ def _check(model: Any) -> None:
         check_array("scale_", model.scale_, (d,))
         if not (model.scale_ > 0).all():
             raise ValueError("its scale_ is not positive")
+    if hasattr(model, "clip_limits_"):
+        check_array("clip_limits_", model.clip_limits_, (2, d))
     if np.abs(model.components_ @ model.components_.T - np.eye(k)).max() > 1e-8:
         raise ValueError("its components are not orthonormal")
     if len(getattr(model, "feature_names_in_", range(d))) != d:
