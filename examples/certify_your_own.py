@@ -1,11 +1,10 @@
 """
-Bring your own projection: how far from the best is it?
-=======================================================
+Certify your own projection: how far is it from the best?
+=========================================================
 
-A projection may come from anywhere: scikit-learn, another fair method, a colleague, a neural
-network's first layer. :func:`fairspan.certify` takes its orthonormal rows and the moments of the
-data and tells how far it is from the best possible one, at most, with a proof that does not care
-how it was found.
+A projection may come from anywhere: scikit-learn, another fair method, a colleague, the first layer
+of a neural network. :func:`fairspan.certify` takes its orthonormal rows and the moments of the
+data, and proves how far it is at most from the best possible projection, however it was found.
 """
 
 # %%
@@ -36,7 +35,7 @@ def orthonormal(rows):
 
 rng = np.random.default_rng(0)
 with warnings.catch_warnings():
-    # The paper's algorithm proves nothing itself, and says so; the proof is what we are after here.
+    # The paper's algorithm proves little itself and warns about it; certify provides the proof.
     warnings.simplefilter("ignore", ConvergenceWarning)
     descent = RobustFairPCA(k, radius=radius, solver="subgradient", n_init=5, random_state=0)
     descent.fit(X, sensitive_features=groups)
@@ -50,11 +49,11 @@ projections = {
 }
 
 # %%
-# One judge
-# ---------
-# The moments are all the judge needs; rows stay where they are. Objective, bound and gap are about
-# the weight and radius given here, which may not be what a method was made for. FairPCA, for one,
-# balances *losses against each group's own PCA*, another notion of fairness: a gap here is no mark
+# One measure for all
+# -------------------
+# ``certify`` needs only the moments, not the rows. Objective, bound and gap refer to the weight and
+# radius given here, which may not be what a method aims at. FairPCA, for example, balances *losses
+# relative to each group's own PCA*, a different notion of fairness, so a gap here does not count
 # against it.
 
 moments = GroupMoments.from_arrays(X, groups)
@@ -67,7 +66,7 @@ for name, result in results.items():
     print(f"{name:24} objective {result.objective:7.3f}, at most {above:7.2f} % above the best")
 
 # %%
-# The bound is the same for all, because it is about the table and not about them.
+# The bound is the same for all projections, because it depends only on the table.
 
 bound = next(iter(results.values())).lower_bound
 figure, axes = plt.subplots(figsize=(8, 3.6), layout="constrained")
@@ -81,6 +80,7 @@ axes.spines[["top", "right"]].set_visible(False)
 axes.legend(frameon=False, loc="lower right")
 
 # %%
-# What is told is an upper limit of the distance. For two groups the bound is tight, so it is the
-# distance itself; with many groups it may be less. ``result.status`` is ``"optimal"`` only where
-# value and bound agree to the tolerance, which of these six none does.
+# The reported distance is an upper limit. For two groups the bound is tight, so the limit equals
+# the distance; with more groups the true distance may be smaller. ``result.status`` is
+# ``"optimal"`` only if value and bound agree within the tolerance, which is not the case for any of
+# these six.

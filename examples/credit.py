@@ -1,13 +1,13 @@
 """
-Credit: what an even projection costs, and who pays
-===================================================
+Credit: what a fair projection costs, and who pays
+==================================================
 
-A lender keeps four components of a table about its customers. How well do four numbers describe
-the customers of each group, and what does it cost to describe both groups equally well?
+A lender reduces a table about its customers to four components. How well do they describe the
+customers of each group, and what does it cost to describe both groups equally well?
 
-With ``FAIRSPAN_DATA`` set this is the paper's Default Credit table [1]_, whose groups are two
-levels of education (0 and 1). Without it, it is a simulated table of the same kind, and its
-numbers are about nobody.
+If ``FAIRSPAN_DATA`` is set, this example uses the paper's Default Credit table [1]_, whose groups
+are two levels of education (0 and 1). Otherwise it uses a simulated table of the same kind, whose
+numbers do not describe real people.
 """
 
 # %%
@@ -29,7 +29,7 @@ def default_credit():
 
 
 def simulated_credit(rng):
-    """Balances, bills and payments that move together, in a smaller group by another pattern."""
+    """Correlated features; in the smaller group they follow a different pattern."""
     shared, other = rng.normal(size=(2, 4, 22)) * [[[2.0]], [[1.2]]]
     rows = [
         rng.normal(size=(n, 4)) @ mix + rng.normal(size=(n, 22))
@@ -47,13 +47,13 @@ print({str(label): int(count) for label, count in zip(labels, counts, strict=Tru
 # %%
 # PCA, a compromise, and equal errors
 # -----------------------------------
-# A fairness weight of 0 and a radius of 0 is plain PCA. The default weight, 1, counts the gap
-# like the total error, and the paper's radius of 0.1 guards against small groups.
-# ``ExactlyFairPCA`` allows no gap at all.
+# A fairness weight of 0 gives plain PCA. The default weight, 1, counts one unit of gap like one
+# unit of total error; a radius of 0.1, as in the paper, allows for errors in the moments of small
+# groups. ``ExactlyFairPCA`` allows no gap at all.
 
 k = 4
 models = {
-    "PCA": RobustFairPCA(k, fairness_weight=0, radius=0, standardize=True),
+    "PCA": RobustFairPCA(k, fairness_weight=0, standardize=True),
     "RobustFairPCA": RobustFairPCA(k, radius=0.1, standardize=True),
     "ExactlyFairPCA": ExactlyFairPCA(k, standardize=True),
 }
@@ -69,11 +69,11 @@ for name, model in models.items():
     )
 
 # %%
-# Everything between the two ends
-# -------------------------------
-# The trade-off is a curve that does not depend on any setting. Here it is complete: no subspace of
-# four dimensions lies below it. To the right, the group errors behind the curve, and in grey all
-# pairs of errors that any subspace attains.
+# The whole trade-off
+# -------------------
+# The left panel shows the complete trade-off between total error and gap: no four-dimensional
+# subspace lies below the curve. The right panel shows the group errors along the curve and, in
+# grey, all pairs of errors that subspaces attain.
 
 frontier = fairness_frontier(X, k, sensitive_features=groups, standardize=True)
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
@@ -97,7 +97,7 @@ for axes in (left, right):
 # %%
 # Who pays
 # --------
-# A smaller gap is not the same as a better deal. Compare each group with what it had under PCA:
+# A smaller gap is not necessarily an improvement. Compare each group with its error under PCA:
 
 before = models["PCA"].group_errors_
 for name in ("RobustFairPCA", "ExactlyFairPCA"):
@@ -105,14 +105,14 @@ for name in ("RobustFairPCA", "ExactlyFairPCA"):
     print(name, {str(a): f"{c:+.1f} %" for a, c in zip(labels, change, strict=True)})
 
 # %%
-# If both numbers are positive, the gap was closed by describing both groups worse, the group that
-# PCA served better most of all: *levelling down*. The objective counts a gap wherever it comes
-# from. Whether that price is right is a question for the people concerned. The curve shows its
-# size, and where to stop: a moderate fairness weight often takes most of the gap for little.
+# If both numbers are positive, the gap was closed by describing both groups worse, most of all the
+# group that had the smaller error: *levelling down*. The objective does not distinguish how a gap
+# is closed. Whether the price is acceptable is for the people concerned to decide. The curve shows
+# how high it is; a moderate fairness weight often removes most of the gap at a low cost.
 #
-# The robust projection can have a larger total error than the exactly fair one *and* a larger gap
-# on this very table. It is the best in the worst case over all tables within the radius, not on
-# the one at hand; with ``radius=0`` it is never dominated.
+# The robust projection can have both a larger total error and a larger gap than the exactly fair
+# one on this table. It is optimal in the worst case over all distributions within the radius, not
+# on the table itself; with ``radius=0`` it is never dominated.
 #
 # .. [1] I-C. Yeh, "Default of Credit Card Clients", UCI Machine Learning Repository, 2016
 #    (CC BY 4.0).

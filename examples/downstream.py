@@ -1,17 +1,18 @@
 """
-Reduce, then classify: what equal errors do, and do not do, for decisions
-=========================================================================
+Reduce, then classify: what equal errors do for decisions, and what they do not
+===============================================================================
 
-A table is reduced by plain PCA and by RobustFairPCA, a logistic regression decides on what is left,
-and fairlearn measures both by group. The gap of reconstruction errors shrinks by design; what
-becomes of the gaps of accuracy and selection rate is for the data to say, and is only reported.
+A table is reduced by plain PCA and by RobustFairPCA, a logistic regression is trained on the
+components, and fairlearn evaluates both by group. The gap in reconstruction error shrinks by
+design. What happens to the gaps in accuracy and selection rate depends on the data; here they are
+reported.
 """
 
 # %%
 # The table
 # ---------
-# Twelve features, simulated; the minority varies in other directions than the majority. The outcome
-# depends on a direction of each.
+# Twelve simulated features. The minority varies in other directions than the majority, and the
+# outcome depends on one direction of each.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,20 +38,20 @@ X_train, X_test, y_train, y_test, g_train, g_test = train_test_split(
 )
 
 # %%
-# Two pipelines, measured alike
-# -----------------------------
-# With metadata routing the groups find their way to the projection by themselves. Predictions
-# need no groups. fairlearn averages the errors of rows by group like any other metric.
+# Two pipelines
+# -------------
+# Metadata routing passes the groups to the projection; predictions need no groups. fairlearn
+# averages the reconstruction errors by group like any other metric.
 
 
 def mean_error(_, errors):
-    """Let fairlearn average reconstruction errors, which need no true labels."""
+    """Mean of reconstruction errors as a fairlearn metric; true labels are not used."""
     return float(np.mean(errors))
 
 
 def evaluate(fairness_weight):
-    """Fit on one half of the rows and measure by group on the other."""
-    reduce = RobustFairPCA(3, fairness_weight=fairness_weight, radius=0.0)
+    """Fit on one half of the rows and evaluate by group on the other."""
+    reduce = RobustFairPCA(3, fairness_weight=fairness_weight)
     pipeline = make_pipeline(StandardScaler(), reduce, LogisticRegression())
     with sklearn.config_context(enable_metadata_routing=True):
         pipeline.fit(X_train, y_train, sensitive_features=g_train)
@@ -79,17 +80,17 @@ for name, (gaps, overall) in found.items():
     print("   overall:", {what: round(float(value), 3) for what, value in overall.items()})
 
 # %%
-# What came of it
-# ---------------
+# The gaps
+# --------
 
 figure, axes = plt.subplots(1, 3, figsize=(9, 3.2), layout="constrained")
 for panel, what in zip(axes, found["PCA"][0], strict=True):
     values = [gaps[what] for gaps, _ in found.values()]
     panel.bar(list(found), values, color=["#bbbbbb", "#0072b2"], width=0.6)
-    panel.set_title(f"gap of {what}", fontsize=10)
+    panel.set_title(f"gap in {what}", fontsize=10)
     panel.spines[["top", "right"]].set_visible(False)
 
 # %%
-# The gap of reconstruction errors shrinks, also on rows that no fit has seen. Decisions are another
-# matter: a projection can describe both groups equally well and keep less, or more, of what the
-# decision needs in one of them. Assess the system at its end, with metrics of the task.
+# The gap in reconstruction error shrinks, also on the test rows. Decisions are another matter: a
+# projection can describe both groups equally well and still keep more of what the decision needs in
+# one of them. Evaluate the whole system, with metrics of the task.

@@ -1,13 +1,13 @@
 """
-Faces: eigenimages of PCA and of a fair projection, side by side
-================================================================
+Faces: eigenimages of PCA and of a fair projection
+==================================================
 
-The components of images are images. Which ones does plain PCA choose, which does a projection
-choose that serves two groups alike, and what is left of a picture of each group afterwards?
+The components of images are images. How do those of plain PCA differ from those of a projection
+that describes two groups equally well, and how are images of each group reconstructed?
 
-With ``FAIRSPAN_DATA`` set these are 2,000 faces of Labeled Faces in the Wild [1]_, 1,000 labelled
-female and 1,000 labelled male. Without it they are scikit-learn's handwritten digits: those with a
-closed loop (0, 6, 8, 9) and those without.
+If ``FAIRSPAN_DATA`` is set, this example uses 2,000 faces of Labeled Faces in the Wild [1]_, 1,000
+labelled female and 1,000 labelled male. Otherwise it uses scikit-learn's handwritten digits: those
+with a closed loop (0, 6, 8, 9) and those without.
 """
 
 # %%
@@ -23,7 +23,7 @@ from fairspan import RobustFairPCA
 
 
 def faces(path, rng):
-    """Equally many faces of both labels, half as wide and high, grey values from 0 to 1."""
+    """1,000 faces of each label at half the resolution, grey values from 0 to 1."""
     with np.load(path) as stored:
         images, sex = stored["images"], stored["sex"]
     rows = np.concatenate(
@@ -46,11 +46,11 @@ X = images.reshape(len(images), -1)
 print("Faces" if file.is_file() else "Digits", images.shape)
 
 # %%
-# Pixels have one unit, so they are not standardised. Radius 0: we ask about these images.
+# All pixels share a unit, so they are not standardised.
 
 k = 6
-plain = RobustFairPCA(k, fairness_weight=0, radius=0).fit(X, sensitive_features=groups)
-fair = RobustFairPCA(k, fairness_weight=1, radius=0).fit(X, sensitive_features=groups)
+plain = RobustFairPCA(k, fairness_weight=0).fit(X, sensitive_features=groups)
+fair = RobustFairPCA(k, fairness_weight=1).fit(X, sensitive_features=groups)
 for name, model in (("PCA", plain), ("RobustFairPCA", fair)):
     labels = model.group_labels_
     errors = {a: round(float(e), 4) for a, e in zip(labels, model.group_errors_, strict=True)}
@@ -59,8 +59,8 @@ for name, model in (("PCA", plain), ("RobustFairPCA", fair)):
 # %%
 # Eigenimages
 # -----------
-# Above those of PCA, below those of the fair projection. Both bases are the canonical ones: most
-# variance first. How far the two subspaces are apart is told by their principal angles.
+# The top row shows the components of PCA, the bottom row those of the fair projection, both sorted
+# by variance. The principal angles measure the distance between the two subspaces.
 
 cosines = np.linalg.svd(plain.components_ @ fair.components_.T, compute_uv=False)
 print("principal angles in degrees:", np.degrees(np.arccos(np.minimum(cosines, 1))).round(1))
@@ -74,9 +74,9 @@ for row, (name, model) in zip(axes, (("PCA", plain), ("fair", fair)), strict=Tru
     row[0].set_ylabel(name)
 
 # %%
-# What is left of a picture
-# -------------------------
-# For each group the picture whose error changes most, as it is and as each projection keeps it.
+# Reconstructions
+# ---------------
+# For each group, the image whose error changes most: the original and its two reconstructions.
 
 figure, axes = plt.subplots(2, 3, figsize=(6.5, 5.2), layout="constrained")
 change = fair.reconstruction_errors(X) - plain.reconstruction_errors(X)
@@ -93,10 +93,10 @@ for image, title in zip(axes[0], ("original", "PCA", "fair"), strict=True):
     image.set_title(title)
 
 # %%
-# To the eye the pictures hardly differ, and that is the honest summary: a small part of the mean
-# error moved from one group to the other. Six components are far too few to keep a face or a digit.
-# And equal mean errors say nothing about what a classifier trained on the components would do to
-# either group.
+# To the eye, the two reconstructions hardly differ: only a small part of the mean error has moved
+# from one group to the other. Six components are far too few to reconstruct a face or a digit. And
+# equal mean errors say nothing about how a classifier trained on the components would treat either
+# group.
 #
 # .. [1] G. B. Huang, M. Ramesh, T. Berg and E. Learned-Miller, "Labeled Faces in the Wild",
 #    University of Massachusetts, Amherst, technical report 07-49, 2007. The labels do not come from

@@ -1,15 +1,14 @@
 """
-Intersections: fair to each column is not fair to their combinations
-====================================================================
+Intersections: balanced by sex is not balanced by sex and age
+=============================================================
 
-Patients have a sex and an age. A projection can serve both sexes alike and still serve older
-patients of one sex worse than anybody else: what is balanced on each margin may be unbalanced
-inside. Give several columns, and the groups are their intersections.
+A projection can describe both sexes equally well and still describe older patients of one sex worse
+than everyone else. If you pass several columns, the groups are their intersections.
 """
 
 # %%
-# The diabetes table of scikit-learn. The meaning of its two sex codes is not documented, so the
-# groups keep their codes. Sex and age describe the groups; the other eight columns are projected.
+# The data is scikit-learn's diabetes table. The meaning of its two sex codes is not documented, so
+# we keep the codes. Sex and age define the groups; the other eight columns are projected.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,11 +23,11 @@ age = np.where(data.data[:, 0] < 50, "under 50", "50 and over")
 both = {"sex": sex, "age": age}
 
 # %%
-# Three projections on two components: PCA, one that balances the two sexes, and one that balances
-# the four intersections. All three are judged on the intersections, by the same function.
+# We compare three projections on two components: PCA, one that balances the two sexes, and one that
+# balances the four intersections. All three are evaluated on the intersections.
 
 models = {
-    "PCA": RobustFairPCA(2, fairness_weight=0, radius=0, standardize=True),
+    "PCA": RobustFairPCA(2, fairness_weight=0, standardize=True),
     "balanced by sex": RobustFairPCA(2, standardize=True),
     "balanced by sex and age": RobustFairPCA(2, standardize=True),
 }
@@ -42,15 +41,15 @@ for name, model in models.items():
     )
 
 # %%
-# The labels are tuples, in the order of the columns:
+# Labels are tuples, in the order of the columns:
 
 for label, count in zip(model.group_labels_, model.group_counts_, strict=True):
     print(label, int(count))
 
 # %%
-# The errors of the four intersections. Their numbers of patients stand below: the smaller a group,
-# the more its error is a matter of who happened to be in the table, so intervals are drawn too (95
-# %, from a Poisson bootstrap of the rows, the projection held fixed).
+# The figure shows the errors of the four intersections, with the number of patients below each
+# label. The smaller a group, the more its error depends on who happens to be in the table, so we
+# add 95 % intervals from a Poisson bootstrap of the rows, with the projections held fixed.
 
 figure, axes = plt.subplots(figsize=(9, 4.2), layout="constrained")
 places = np.arange(len(model.group_labels_))
@@ -73,8 +72,8 @@ axes.spines[["top", "right"]].set_visible(False)
 axes.legend(frameon=False, ncols=3, loc="upper right")
 
 # %%
-# Balancing by sex closes the gap between the sexes and leaves nearly two thirds of the one between
-# intersections; balancing the intersections leaves a sixth. But look at the intervals: with about
-# a hundred patients in each group, differences of this size are within reach of chance. The table
-# shows how the method works; it is too small to say that PCA serves one of these groups worse in
-# general.
+# Balancing by sex closes the gap between the sexes but leaves nearly two thirds of the gap between
+# the intersections; balancing the intersections leaves a sixth of it. But look at the intervals:
+# with about a hundred patients in each group, differences of this size may be due to chance. The
+# table shows how the method works; it is too small to conclude that PCA describes one of these
+# groups worse in general.

@@ -2,15 +2,16 @@
 Many sites: one projection, no shared rows
 ==========================================
 
-Three clinics want one projection that serves patients of two diagnoses alike. None may hand over
-rows. Each sends a file of group moments; added, they give the fit on all patients together.
+Three clinics want a common projection that describes patients of two diagnoses equally well, but
+they may not share rows. Each sends a file of group moments; their sum gives the fit on all
+patients.
 """
 
 # %%
 # At each clinic
 # --------------
-# The table is scikit-learn's breast cancer data, dealt out unevenly: malignant cases are rare in
-# the north and common in the south.
+# We distribute scikit-learn's breast cancer data unevenly over three clinics: malignant cases are
+# rare in the north and common in the south.
 
 import tempfile
 from pathlib import Path
@@ -35,27 +36,28 @@ for name, rows in clinics.items():
     print(name, dict(zip(moments.labels, moments.counts.tolist(), strict=True)))
 
 # %%
-# Anywhere
-# --------
-# Files are data only: reading one runs no code. Their sum is exact, also for ``standardize``, which
-# needs the deviations of all rows together.
+# In one place
+# ------------
+# The files contain only data; reading them runs no code. Their sum is exact, also for
+# ``standardize``, which uses the standard deviations over all rows.
 
 stored = {name: GroupMoments.load(Path(folder.name) / f"{name}.npz") for name in clinics}
 folder.cleanup()
 together = sum(stored.values())
-shared = RobustFairPCA(3, radius=0, standardize=True).fit_moments(together)
-pooled = RobustFairPCA(3, radius=0, standardize=True).fit(data.data, sensitive_features=groups)
+shared = RobustFairPCA(3, standardize=True).fit_moments(together)
+pooled = RobustFairPCA(3, standardize=True).fit(data.data, sensitive_features=groups)
 difference = np.abs(shared.group_errors_ - pooled.group_errors_).max()
-print(f"errors {shared.group_errors_.round(3)}, those of pooled rows within {difference:.0e}")
+print(f"errors {shared.group_errors_.round(3)}, equal to those of pooled rows to {difference:.0e}")
 
 # %%
-# Was it worth it?
-# ----------------
-# Each clinic could have fitted its own. Judged on all patients, with one scale for all:
+# Comparison with separate fits
+# -----------------------------
+# Each clinic could have fitted its own projection. We evaluate all fits on all patients, with a
+# common scale:
 
 fits = {"shared": shared.components_}
 for name, own in stored.items():
-    alone = RobustFairPCA(3, radius=0).fit_moments(own.scaled(shared.scale_))
+    alone = RobustFairPCA(3).fit_moments(own.scaled(shared.scale_))
     fits[f"{name} alone"] = alone.components_
 everybody = together.scaled(shared.scale_)
 errors = {name: metrics.group_errors(V, everybody).values for name, V in fits.items()}
@@ -74,5 +76,6 @@ axes.legend(frameon=False, ncols=2, loc="upper left")
 axes.margins(y=0.2)
 
 # %%
-# A projection that is even on one clinic's patients need not be even on everybody's. What the
-# files reveal, and what they do not protect, is told in the guide to many sites.
+# A projection that is balanced for the patients of one clinic need not be balanced for all
+# patients. The user guide's page on many sites explains what the files reveal and what they do not
+# protect.

@@ -1,16 +1,16 @@
 """
-Streaming: a table that is never in memory
-==========================================
+Streaming: data that does not fit into memory
+=============================================
 
-A fit needs one matrix a group, not the rows. So a table in files of any number is read once, in
-batches, and forgotten batch by batch. What comes out is the fit on all rows.
+A fit needs one matrix per group, not the rows. Any number of files can therefore be read once, in
+batches, without keeping the rows. The result is the same as a fit on all rows.
 """
 
 # %%
 # Files
 # -----
-# A survey that arrives in ten parts, each with another mix of the two groups. They are csv here;
-# Parquet, Arrow and npy files are read alike, and folders and patterns too.
+# A survey arrives in ten csv files, each with a different mix of the two groups. Parquet, Arrow and
+# npy files work in the same way, and so do folders and patterns.
 
 import tempfile
 from pathlib import Path
@@ -27,7 +27,7 @@ mixes = {"rural": rng.normal(size=(3, 12)), "urban": rng.normal(size=(3, 12))}
 
 
 def part(share, n=1500):
-    """Rows of one file."""
+    """Make the rows and groups of one file."""
     groups = rng.choice(["rural", "urban"], n, p=[share, 1 - share])
     latent, noise = rng.normal(size=(n, 3)), rng.normal(size=(n, 12))
     rows = [z @ mixes[group] + e for z, group, e in zip(latent, groups, noise, strict=True)]
@@ -52,7 +52,7 @@ sizes = dict(zip(moments.labels, moments.counts.tolist(), strict=True))
 print(f"rows read: {sizes}; gap {pca.error_gap_:.3f}, proved to {pca.optimality_gap_:.0e}")
 
 # %%
-# The fit on all rows at once is the same:
+# The fit on all rows at once gives the same result:
 
 X, groups = np.vstack([rows for rows, _ in parts]), np.concatenate([g for _, g in parts])
 whole = RobustFairPCA(3, standardize=True).fit(X, sensitive_features=groups)
@@ -62,15 +62,15 @@ print(f"largest difference of group errors: {difference:.0e}")
 # %%
 # As the data arrives
 # -------------------
-# ``partial_fit`` adds a batch and solves anew. The same is a sum of moments, so every state on the
-# way can be looked at: here the errors of both groups under PCA and under the fair projection.
+# ``partial_fit`` adds a batch and solves the problem again. Here we add the moments ourselves, to
+# compare PCA and the fair projection after each file.
 
 so_far, history = None, {"PCA": [], "RobustFairPCA": []}
 for rows, labels in parts:
     batch = GroupMoments.from_arrays(rows, labels)
     so_far = batch if so_far is None else so_far + batch
     for name, weight in (("PCA", 0.0), ("RobustFairPCA", 1.0)):
-        model = RobustFairPCA(3, fairness_weight=weight, radius=0, standardize=True)
+        model = RobustFairPCA(3, fairness_weight=weight, standardize=True)
         history[name].append(model.fit_moments(so_far).group_errors_)
 
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
@@ -83,5 +83,5 @@ axes.legend(frameon=False, loc="upper right", bbox_to_anchor=(1, 0.88), ncols=2)
 folder.cleanup()
 
 # %%
-# PCA follows the majority, however many files are read. The fair projection serves both alike from
-# the first file on.
+# PCA favours the majority, however many files are read. The fair projection describes both groups
+# equally well from the first file on.

@@ -2,26 +2,26 @@
 
 
 class HiddenFeatureWarning(UserWarning):
-    """Features vary so little beside the largest one that rounding hides them.
+    """Features vary so little compared with the largest one that rounding hides them.
 
-    Double precision holds about 16 digits. Beside a feature whose standard deviation is ten million
-    times larger, the errors of the others are rounding, and what is proved is proved up to
-    that. Look for outliers, or fit with ``standardize=True``.
+    Double precision has about 16 digits. If the standard deviation of one feature is ten million
+    times larger than those of the others, the errors of the others are lost in rounding, and proofs
+    hold only up to that. Look for outliers, or fit with ``standardize=True``.
     """
 
 
 class NoGroupsWarning(UserWarning):
-    """Fairness was asked for, but there are no two groups to be fair to.
+    """A fair method received fewer than two groups, so there is nothing to balance.
 
-    Most often the sensitive features were given to a pipeline or a search that did not pass them
-    on. Give them as ``fit(X, sensitive_features=...)``, with metadata routing enabled where other
-    objects stand in between.
+    Most often the sensitive features were passed to a pipeline or a search that did not forward
+    them. Pass them as ``fit(X, sensitive_features=...)``, and enable metadata routing for pipelines
+    and searches.
     """
 
 
 class SmallGroupWarning(UserWarning):
-    """A group has so few rows that its error says little about people like them.
+    """A group has so few rows that its error says little about the population.
 
-    Up to as many rows as components can be reconstructed without any error by chance alone. The
-    group is kept as it is: merge it with another, or read its error beside its count.
+    A group with no more rows than components can be reconstructed without error by chance alone.
+    The group is kept as it is: merge it with another, or report its size together with its error.
     """

@@ -1,4 +1,4 @@
-"""How well a projection serves each group: errors, gaps, excess, and what still leaks.
+"""How well a projection describes each group: errors, gaps, excess and leakage.
 
 Every function judges a fitted estimator or any components V with orthonormal rows, on rows or on
 :class:`fairspan.GroupMoments`, by the same computation, whoever found the projection.

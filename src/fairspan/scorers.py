@@ -1,4 +1,4 @@
-"""Scorers for scikit-learn's searches that know the groups of the rows they score.
+"""Scorers for scikit-learn's searches that receive the groups of the rows they score.
 
 A plain function as ``scoring`` never sees the groups, and would score without them in silence.
 These objects ask for ``sensitive_features`` through metadata routing, and raise when they get none.

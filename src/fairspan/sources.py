@@ -1,4 +1,4 @@
-"""Moments of data wherever it lives: files, Dask and Spark tables; rows stay where they are."""
+"""Moments of files, Dask and Spark tables; the rows stay where they are."""
 
 from fairspan.tables.dask import moments_from_dask
 from fairspan.tables.files import moments_from_files

@@ -123,7 +123,7 @@ def quoted(label: Any) -> str:
 
 
 def excess(errors: Sequence[float]) -> float:
-    """Say by which share the worst group fares worse than the best: the gap in relative terms."""
+    """Give the gap in relative terms: how much larger the largest error is than the smallest."""
     low, high = min(errors), max(errors)
     if high == low:
         return 0.0
@@ -291,7 +291,7 @@ def fairest(gaps: Mapping[str, float], totals: Mapping[str, float]) -> str:
 def doubt(
     gap: float, interval: Sequence[float], level: float, sure: bool, too_small: Sequence[Any]
 ) -> str:
-    """Say whether a gap can be told from sampling noise.
+    """Say whether a gap is distinguishable from sampling noise.
 
     Parameters
     ----------

@@ -64,19 +64,19 @@ def check_stops(page, content, n_stops):
 
 
 def test_the_page_speaks_as_python_does_wherever_the_sliders_stand(open_page, two_groups):
-    told = check_stops(open_page(two_groups), two_groups.content, 30)
+    told = check_stops(open_page(two_groups), two_groups.content, 15)
     assert told == {"gives", "narrows", "closes", "widens"}
 
 
 @pytest.fixture
 def stopped(monkeypatch):
     """Proofs are given up before they begin."""
-    solve = door.solve_newton
+    newton = door._SOLVERS["newton"]
 
     def stop(*problem, **options):
-        return solve(*problem, **options | {"max_time": 1e-9})
+        return newton.run(*problem, **options | {"max_time": 1e-9})
 
-    monkeypatch.setattr(door, "solve_newton", stop)
+    monkeypatch.setitem(door._SOLVERS, "newton", newton._replace(run=stop))
 
 
 def eight_groups():
@@ -125,7 +125,7 @@ def test_a_proof_that_was_stopped_is_claimed_by_nobody(stopped, say, open_page):
     assert page.summary() == made.summary
     assert page.summary().endswith(proof)
     assert proof in page.text("facts")
-    assert check_stops(page, made.content, 10)
+    assert check_stops(page, made.content, 5)
     card = made.model_card()
     assert card.count(proof) == 2
     assert f"relative gap between them: {left}\n" in card
@@ -135,7 +135,7 @@ def test_a_proof_that_was_stopped_is_claimed_by_nobody(stopped, say, open_page):
     assert made.summary in say("report table.csv")
     assert f"RobustFairPCA: {proof}" in say("compare table.csv")
     told = f"1 of 2 points are not proved optimal: {proof.split(': ')[1]}"
-    assert told in say("frontier table.csv --weights 0 1 --radius 0.1")
+    assert told in say("frontier table.csv --weights 0 1")
     assert proof in say("info model.npz")
     assert proof in say("certify model.npz")
 
@@ -191,7 +191,8 @@ def test_pca_is_compared_with_or_without_standardising(say):
     """Features of very different size once silenced the comparison where they were not scaled."""
     X, groups = eight_groups()
     X[:, 0] *= 1e5
+    groups = np.where(groups < "group 4", "a", "b")
     for options in ("", " --standardize"):
         for line in ("fit table.csv", "report table.csv", "frontier table.csv --weights 0 1"):
-            told = say(line + options, (X, groups))
-            assert re.search(r"PCA reconstructs 'group \d' \d+ % worse than 'group \d'", told)
+            said = say(line + options, (X, groups))
+            assert re.search(r"PCA reconstructs [ab] [\d.]+ % worse than [ab]\.", said)

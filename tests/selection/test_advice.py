@@ -7,6 +7,7 @@ import pytest
 from sklearn.decomposition import PCA
 
 from fairspan import RobustFairPCA, SmallGroupWarning, advise
+from fairspan.words import number
 
 
 def table(stretch, n=400):
@@ -77,7 +78,7 @@ def test_a_group_of_very_few_rows_proves_nothing():
     assert found.too_small == ("b",)
     assert np.isnan(found.pca_gap_interval).all()
     assert np.isnan(found.pca_error_intervals[1]).all()
-    assert f"The gap is {found.pca_gap:.4g}. Too few rows to judge: b.\n" in str(found)
+    assert f"The gap is {number(found.pca_gap)}. Too few rows to judge: b.\n" in str(found)
     assert "(no interval), 1 row\n" in str(found)
 
 

@@ -10,6 +10,7 @@ import pytest
 from fairspan.objectives import LargestLoss
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import SolverOptions, solve
+from fairspan.solvers.cutting_planes.cuts import Cuts
 from tests import reference
 from tests.solvers.own_objectives import CVaR, NashWelfare, PNorm, all_objectives
 
@@ -209,6 +210,26 @@ def test_the_same_call_gives_the_same_answer():
         assert first.lower_bound == again.lower_bound
 
 
+class FarFromZero(CVaR):
+    """The total error on top of a large constant, which hides digits of it."""
+
+    def __init__(self, shares):
+        super().__init__(shares, 1.0)
+
+    def value(self, errors):
+        return 1e6 + super().value(errors)
+
+
+def test_the_rounding_of_values_is_taken_off_the_bound():
+    for seed in range(30):
+        moments, shares, k = random_case(seed, "generic")
+        result = solve(SubspaceProblem(moments, shares, k), FarFromZero(shares))
+        least = np.linalg.eigvalsh(np.tensordot(shares, moments, 1))[: moments.shape[1] - k].sum()
+        # The difference of two numbers this close is exact.
+        assert result.lower_bound - 1e6 <= least
+        assert result.status == "optimal"
+
+
 class Broken(PNorm):
     """A p-norm with one fault."""
 
@@ -240,8 +261,8 @@ class Broken(PNorm):
         ("falling", "Broken promises to be increasing, but its gradient"),
         ("shape", "Broken promises .* it must be 2 finite numbers"),
         ("not finite", "Broken promises .* it must be 2 finite numbers"),
-        ("concave", "Broken promises to be convex"),
-        ("too steep", "Broken promises to be convex"),
+        ("concave", "Broken promises to be convex, but .* a linearisation gives"),
+        ("too steep", "Broken promises to be convex, but .* a linearisation gives"),
         ("nan", "Broken.value gives nan"),
         ("lowest", "below Broken.lowest = 1000000000.0"),
     ],
@@ -250,3 +271,10 @@ def test_a_broken_promise_is_named(fault, said):
     moments, shares, k = random_case(3, "generic")
     with pytest.raises(ValueError, match=said):
         solve(SubspaceProblem(moments, shares, k), Broken(fault))
+
+
+def test_a_bound_above_an_attained_value_names_the_objective():
+    cuts = Cuts(PNorm(2.0), np.ones(2))
+    cuts.check_bound(1.0 + 1e-12, 1.0, 1.0)
+    with pytest.raises(ValueError, match=r"PNorm promises .* below 1.1, and one has 1.0"):
+        cuts.check_bound(1.1, 1.0, 1.0)

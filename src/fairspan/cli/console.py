@@ -12,9 +12,6 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-# Those who count rows and columns find the plural where the other texts of the terminal are.
-from fairspan.words import plural as plural
-
 _WIDTH = 30
 _EVERY = 0.1
 _EVERY_LINE = 10.0

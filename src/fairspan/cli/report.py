@@ -22,7 +22,8 @@ from fairspan.ground.atomic import replacing
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.report import Report, build
 
-_EXAMPLES = """\
+USAGE = "fairspan report DATA --sensitive COLUMN [-k K] [-o PAGE.html] [options]"
+EXAMPLES = """\
 examples:
   fairspan report people.csv --sensitive sex -k 3 --standardize -o page.html
   fairspan report people.csv -s sex -k 3 -o page.html --card card.md --numbers page.json
@@ -33,11 +34,7 @@ _MANY = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what a report can be told."""
-    parser.usage, parser.epilog = (
-        "fairspan report DATA --sensitive COLUMN [-k K] [-o PAGE.html] [options]",
-        _EXAMPLES,
-    )
+    """Add the arguments of the command."""
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table, or moments")
     add_table_arguments(parser)
     add_model_arguments(parser)
@@ -63,8 +60,8 @@ def run(options: argparse.Namespace) -> int:
                 temporary.write_text(text, encoding="utf-8", newline="\n")
     notes = [] if isinstance(source, GroupMoments) else list(source.notes)
     found = report.findings
-    lines = [*(f"  {note}" for note in notes), summary.told(found), ""]
-    lines += [f"Report: {options.output} (open it in a browser)"]
+    lines = [*(f"  {note}" for note in notes), summary.paragraph(found), ""]
+    lines.append(summary.made_page(options.output))
     document = {
         "data": options.data,
         "report": options.output,

@@ -1,4 +1,4 @@
-"""The data sets of the paper, the toy of its Figure 1, and data with a known optimum.
+"""The data sets of the paper, the toy data of its Figure 1, and data with a known optimum.
 
 ``names()`` lists them, ``load(name)`` loads one. Files are looked for in the data directory
 (argument ``data_home``, environment variable ``FAIRSPAN_DATA``, or a cache of the user) and fetched

@@ -70,7 +70,7 @@ LFW = FaceSet(
 def build_lfw(
     source: str | os.PathLike[str], *, data_home: str | os.PathLike[str] | None = None
 ) -> Path:
-    """Build the packed file of faces from its public source, which you have fetched yourself.
+    """Build the packed file of faces from its public source, downloaded beforehand.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ _CHUNK = 1 << 20
 
 
 def data_directory(data_home: str | os.PathLike[str] | None = None) -> Path:
-    """Find the folder that holds the data files; it need not exist yet.
+    """Find the folder of the data files; it need not exist yet.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ class ExportMixin:
     """Ways out of a fitted estimator."""
 
     def save(self, path: str | PathLike[str], *, moments: bool = True) -> None:
-        """Write the fitted model to a file of plain arrays and JSON; no pickle.
+        """Write the fitted model to a file of plain arrays and JSON, without pickle.
 
         :func:`fairspan.load_model` reads it, without running code.
 
@@ -34,7 +34,7 @@ class ExportMixin:
         save_model(model, path, moments=moments)
 
     def to_sklearn(self) -> Any:
-        """Give the same projection as fitted objects of scikit-learn alone.
+        """Convert the projection to fitted objects of scikit-learn.
 
         Returns
         -------
@@ -57,7 +57,7 @@ class ExportMixin:
         return Pipeline([("standardscaler", _named(scaler, model)), ("pca", pca)])
 
     def to_onnx(self) -> Any:
-        """Give the projection as an ONNX graph in single precision.
+        """Convert the projection to an ONNX graph in single precision.
 
         The graph has one input "X" of shape (n_samples, n_features) and returns the projected rows.
         Write it with ``SerializeToString()``. It needs ``pip install "fairspan[onnx]"``.

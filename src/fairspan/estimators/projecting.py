@@ -38,7 +38,7 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     __metadata_request__score = {"sensitive_features": True}  # noqa: RUF012
 
     def transform(self, X: Any) -> Any:
-        """Project rows; the projection does not look at their groups.
+        """Project rows; their groups are not needed.
 
         Parameters
         ----------

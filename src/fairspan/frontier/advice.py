@@ -68,7 +68,7 @@ class Advice:
     total_at_target : float or None
         Total error there.
     components_for_target : int
-        From so many components on, plain PCA itself keeps within the target.
+        The number of components from which on plain PCA stays within the target.
     status : str
         "optimal" if every point of the trade-off behind the prices is proved, else "feasible".
     optimality_gap : float

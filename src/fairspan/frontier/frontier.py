@@ -129,7 +129,7 @@ class Frontier:
         return None if self.trade_off is None else self.trade_off.region
 
     def to_frame(self) -> Any:
-        """Give the points as a table.
+        """Return the points as a table.
 
         Returns
         -------

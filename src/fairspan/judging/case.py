@@ -17,7 +17,7 @@ from fairspan.problem.spectrum import top_space
 
 
 class Options(TypedDict, total=False):
-    """How to judge; all keywords are optional.
+    """How to evaluate a projection; all keywords are optional.
 
     Attributes
     ----------

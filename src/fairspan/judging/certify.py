@@ -29,7 +29,7 @@ def certify(
     tol: float = defaults.TOL,
     max_time: float = defaults.MAX_TIME,
 ) -> SolverResult:
-    """Prove how far a projection is from the best one, whoever found it.
+    """Prove how far a projection is from the best one, however it was found.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def compare(
     standardize: bool = False,
     by: str = "method",
 ) -> Any:
-    """Fit methods to the same data and judge their subspaces by the same function.
+    """Fit methods to the same data and evaluate their subspaces in the same way.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def linear_leakage(
     n_folds: int = 5,
     random_state: int = defaults.SEED,
 ) -> float:
-    """How far a linear rule separates the groups after the projection, from 0 to 1 (Delta F_Lin).
+    """How well a linear rule separates the groups after projection, from 0 to 1 (Delta F_Lin).
 
     A linear support vector machine is fitted to the projected and standardised rows; the result is
     the Kolmogorov-Smirnov distance between the scores of a group and those of the others (the

@@ -27,7 +27,7 @@ from fairspan.moments.sparse import SPARSE_FORMATS
 
 @dataclass(frozen=True, eq=False)
 class GroupMoments:
-    """First and second moments of each group, mergeable and small: G matrices, no rows.
+    """First and second moments of each group: small, mergeable, and without rows.
 
     Make it with :meth:`from_arrays`, add values from chunks, files or sites with ``+`` or
     ``sum``, and fit with ``RobustFairPCA().fit_moments(moments)``. The sum is the same for

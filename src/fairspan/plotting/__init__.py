@@ -1,4 +1,4 @@
-"""Pictures with matplotlib, which is imported when one is drawn (extra ``plot``).
+"""Plots with matplotlib, which is imported when one is drawn (extra ``plot``).
 
 Each function takes ``ax``, where to draw, and returns it; without one it makes a new figure.
 """

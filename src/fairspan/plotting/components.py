@@ -15,7 +15,7 @@ from fairspan.plotting._axes import axes_or_new, tidy
 
 
 def plot_loadings(model: Any, *, component: int = 0, n_features: int = 12, ax: Any = None) -> Any:
-    """Draw the largest loadings of a component beside those of plain PCA.
+    """Draw the largest loadings of a component, compared with those of plain PCA.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A report to play with: data in, one self-contained html file out.
+"""An interactive report: data in, one self-contained html file out.
 
 The page opens from disk, loads nothing from the network and holds aggregates only. Its sliders move
 the fairness weight, the radius and the number of components.

@@ -56,7 +56,7 @@ def build(
     random_state: int = defaults.SEED,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Analyse how PCA and RobustFairPCA serve the groups of a table.
+    """Analyse how PCA and RobustFairPCA describe the groups of a table.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ def _draw(plot: Any, kind: str, name: str, *more: str, **style: Any) -> Any:
 
 
 def _marks(plot: Any, name: str) -> None:
-    """Reference points and, above all, the chosen one; each tells what it is."""
+    """Reference points and, on top, the chosen one; a tooltip names each."""
     from bokeh.models import HoverTool
 
     style = {"marker": "marker", "fill_color": "colour", "size": "size", "line_width": 1.5}

@@ -105,14 +105,12 @@ def html_page(content: dict[str, Any]) -> str:
 
     library = "\n".join(Resources(mode="inline", components=["bokeh"], log_level="error").js_raw)
     texts = {name: content[name] for name in ("title", "scope")} | _captions(content)
-    facts = [fact for some in _facts(content).values() for fact in some.items()]
-    rows = (
-        f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>"
-        for name, text in [*facts, ("versions", _versions(content))]
-    )
     # A number and its % stay in one line.
     parts = {name: html.escape(text).replace(" %", "&nbsp;%") for name, text in texts.items()} | {
-        "facts": "".join(rows),
+        "panels": "".join(
+            f'<section class="card"><h2>{html.escape(title)}</h2>{panel(content)}</section>'
+            for title, panel in PANELS.items()
+        ),
         "style": _colours() + _file("page.css"),
         "library": library.replace("</script", "<\\/script"),
         "data": embedded_json(_page_data(content)),
@@ -123,8 +121,25 @@ def html_page(content: dict[str, Any]) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _file("page.html"))
 
 
+def _card_panel(content: dict[str, Any]) -> str:
+    """The model card's facts, which do not follow the sliders."""
+    facts = [fact for some in _facts(content).values() for fact in some.items()]
+    rows = (
+        f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>"
+        for name, text in [*facts, ("versions", _versions(content))]
+    )
+    return (
+        '<p class="muted">Describes the report&rsquo;s own setting, not that of the sliders.</p>'
+        f'<dl class="facts" id="facts">{"".join(rows)}</dl>'
+    )
+
+
+PANELS = {"Model card": _card_panel}
+"""Sections that need no script: titles, and functions from a report's content to html."""
+
+
 def embedded_json(value: Any) -> str:
-    """Give JSON that can stand inside a script element: no character of it can end one."""
+    """Give JSON that is safe inside a script element: no character of it can end one."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -147,13 +162,13 @@ def _page_data(content: dict[str, Any]) -> dict[str, Any]:
     def spoken(page: dict[str, Any]) -> dict[str, Any]:
         """What is proved of every point, and how PCA serves the groups."""
         pca = page["pca"]
-        told: dict[str, Any] = {
+        known: dict[str, Any] = {
             "headline": words.headline(labels, pca["errors"], page["k"], pca["hidden"])
         }
-        told["chosen"] = proved(page["chosen"])
+        known["chosen"] = proved(page["chosen"])
         if "curve" in page:
-            told["curve"] = proved(page["curve"] | {"proved": page["curve"]["accuracy"]})
-        return page | told | {"optima": list(map(proved, page.get("optima", ())))}
+            known["curve"] = proved(page["curve"] | {"proved": page["curve"]["accuracy"]})
+        return page | known | {"optima": list(map(proved, page.get("optima", ())))}
 
     return content | {
         "by_components": list(map(spoken, pages)),

@@ -29,7 +29,7 @@ class WinnerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     __metadata_request__score = {"sensitive_features": True}  # noqa: RUF012
 
     def transform(self, X: Any) -> Any:
-        """Project rows with the winner.
+        """Project rows with the best candidate.
 
         Parameters
         ----------
@@ -59,7 +59,7 @@ class WinnerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return self._winner().inverse_transform(X)
 
     def reconstruction_errors(self, X: Any) -> Any:
-        """Squared distance of each row from its reconstruction by the winner.
+        """Squared distance of each row from its reconstruction by the best candidate.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class WinnerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def score(
         self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> float:
-        """Minus the winner's total error and gap on these rows, whatever ``scoring`` is.
+        """Minus the best candidate's total error and gap on these rows, for any ``scoring``.
 
         Parameters
         ----------

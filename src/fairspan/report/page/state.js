@@ -1,4 +1,4 @@
-// What the page knows, and where its sliders stand. All scripts of the page share one scope.
+// What the page knows, and the positions of its sliders. All scripts of the page share one scope.
 // Names come from the data and are only ever set as text.
 
 const read = (id) => JSON.parse(document.getElementById(id).textContent);

@@ -20,7 +20,7 @@ function percent(share) {
   return value < rules.small ? templates.small : `${value.toFixed(value >= rules.whole ? 0 : 1)} %`;
 }
 
-/** By which share the worst group fares worse than the best. */
+/** How much larger the largest error is than the smallest, as a share of it. */
 function excess(errors) {
   const [low, high] = [Math.min(...errors), Math.max(...errors)];
   if (high === low) return 0;
