@@ -35,7 +35,8 @@ from fairspan.moments.scales import pooled_scale
 from fairspan.objectives.ambiguity import bootstrap_radii
 from fairspan.objectives.robust import radii_of
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers import RETRACTIONS, SOLVERS, SolverOptions, SolverResult, solve
+from fairspan.solvers import SolverOptions, SolverResult, solve
+from fairspan.solvers.options import RETRACTIONS, SOLVERS
 
 logger = logging.getLogger("fairspan")
 

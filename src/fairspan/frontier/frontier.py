@@ -33,8 +33,9 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import encode_groups
 from fairspan.moments.resampling import resampled_moments
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers import Patience, SolverOptions, TradeOff
-from fairspan.solvers.two_groups.trace import Enclosure
+from fairspan.solvers import SolverOptions
+from fairspan.solvers.options import Patience
+from fairspan.solvers.two_groups.trace import Enclosure, TradeOff
 from fairspan.words import group_name
 
 _WEIGHTS = (0.0, *np.geomspace(0.01, 10.0, 25).tolist())

@@ -14,9 +14,11 @@ from fairspan.ground import defaults
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers import Boundary, Patience, SolverOptions, SolverResult, TradeOff, solve
+from fairspan.solvers import Boundary, SolverOptions, SolverResult, solve
+from fairspan.solvers.options import Patience
 from fairspan.solvers.result import is_closed, settled
 from fairspan.solvers.two_groups.penalty import penalty_bound, penalty_weight
+from fairspan.solvers.two_groups.trace import TradeOff
 
 
 class Point(NamedTuple):

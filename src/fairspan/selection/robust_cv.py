@@ -29,7 +29,7 @@ from fairspan.selection.evaluate import Judge, Params, evaluate
 from fairspan.selection.folds import Fold, given_folds, make_splits, split_moments
 from fairspan.selection.scoring import Scoring, results_table
 from fairspan.selection.winner import WinnerMixin
-from fairspan.solvers import Patience
+from fairspan.solvers.options import Patience
 
 
 @renamed("gap_centring", "gap_centering")

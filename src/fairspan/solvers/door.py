@@ -19,13 +19,11 @@ from fairspan.solvers.descent import solve_subgradient
 from fairspan.solvers.many_groups.certified_newton import solve_newton
 from fairspan.solvers.minimax.minimax import solve_least_loss
 from fairspan.solvers.minimax.multiplicative_weights import solve_multiplicative_weights
-from fairspan.solvers.options import RETRACTIONS, SOLVERS, Patience, SolverOptions
+from fairspan.solvers.options import SolverOptions
 from fairspan.solvers.result import SolverResult, is_closed, safe_bound, settled
 from fairspan.solvers.two_groups.boundary import solve_boundary
 from fairspan.solvers.two_groups.exact_fairness import solve_exactly_fair
 from fairspan.solvers.two_groups.lines import Boundary
-
-__all__ = ["RETRACTIONS", "SOLVERS", "Patience", "SolverOptions", "solve"]
 
 
 def solve(
