@@ -4,77 +4,62 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairspan import datasets, metrics, plotting, report, scorers, sources
-    from fairspan.estimators.convex import ConvexFairPCA
-    from fairspan.estimators.exact import ExactlyFairPCA
-    from fairspan.estimators.nullspace import NullSpaceFairPCA
-    from fairspan.estimators.robust import RobustFairPCA
-    from fairspan.estimators.samadi import FairPCA
-    from fairspan.exceptions import HiddenFeatureWarning, NoGroupsWarning, SmallGroupWarning
-    from fairspan.frontier.advice import advise
-    from fairspan.frontier.frontier import Frontier, fairness_frontier
-    from fairspan.judging.certify import certify
-    from fairspan.judging.compare import compare
-    from fairspan.moments.group_moments import GroupMoments
-    from fairspan.objectives.ambiguity import gelbrich_divergence
-    from fairspan.selection.robust_cv import RobustFairPCACV
-    from fairspan.storage.model_file import load_model
+    from fairspan import datasets as datasets
+    from fairspan import metrics as metrics
+    from fairspan import plotting as plotting
+    from fairspan import report as report
+    from fairspan import scorers as scorers
+    from fairspan import sources as sources
+    from fairspan.estimators.convex import ConvexFairPCA as ConvexFairPCA
+    from fairspan.estimators.exact import ExactlyFairPCA as ExactlyFairPCA
+    from fairspan.estimators.nullspace import NullSpaceFairPCA as NullSpaceFairPCA
+    from fairspan.estimators.robust import RobustFairPCA as RobustFairPCA
+    from fairspan.estimators.samadi import FairPCA as FairPCA
+    from fairspan.exceptions import HiddenFeatureWarning as HiddenFeatureWarning
+    from fairspan.exceptions import NoGroupsWarning as NoGroupsWarning
+    from fairspan.exceptions import SmallGroupWarning as SmallGroupWarning
+    from fairspan.frontier.advice import advise as advise
+    from fairspan.frontier.frontier import Frontier as Frontier
+    from fairspan.frontier.frontier import fairness_frontier as fairness_frontier
+    from fairspan.judging.certify import certify as certify
+    from fairspan.judging.compare import compare as compare
+    from fairspan.moments.group_moments import GroupMoments as GroupMoments
+    from fairspan.objectives.ambiguity import gelbrich_divergence as gelbrich_divergence
+    from fairspan.selection.robust_cv import RobustFairPCACV as RobustFairPCACV
+    from fairspan.storage.model_file import load_model as load_model
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "ConvexFairPCA",
-    "ExactlyFairPCA",
-    "FairPCA",
-    "Frontier",
-    "GroupMoments",
-    "HiddenFeatureWarning",
-    "NoGroupsWarning",
-    "NullSpaceFairPCA",
-    "RobustFairPCA",
-    "RobustFairPCACV",
-    "SmallGroupWarning",
-    "advise",
-    "certify",
-    "compare",
-    "datasets",
-    "fairness_frontier",
-    "gelbrich_divergence",
-    "load_model",
-    "metrics",
-    "plotting",
-    "report",
-    "scorers",
-    "sources",
-]
 
 _HOMES = {
     "ConvexFairPCA": "estimators.convex",
     "ExactlyFairPCA": "estimators.exact",
-    "FairPCA": "estimators.samadi",
-    "Frontier": "frontier.frontier",
-    "GroupMoments": "moments.group_moments",
-    "HiddenFeatureWarning": "exceptions",
-    "NoGroupsWarning": "exceptions",
     "NullSpaceFairPCA": "estimators.nullspace",
     "RobustFairPCA": "estimators.robust",
-    "RobustFairPCACV": "selection.robust_cv",
+    "FairPCA": "estimators.samadi",
+    "HiddenFeatureWarning": "exceptions",
+    "NoGroupsWarning": "exceptions",
     "SmallGroupWarning": "exceptions",
     "advise": "frontier.advice",
+    "Frontier": "frontier.frontier",
+    "fairness_frontier": "frontier.frontier",
     "certify": "judging.certify",
     "compare": "judging.compare",
-    "fairness_frontier": "frontier.frontier",
+    "GroupMoments": "moments.group_moments",
     "gelbrich_divergence": "objectives.ambiguity",
+    "RobustFairPCACV": "selection.robust_cv",
     "load_model": "storage.model_file",
 }
 """Where names are defined. All is imported when it is first used, so that commands start at
 once; no module may have a public function's name, which it would hide."""
+_MODULES = ("datasets", "metrics", "plotting", "report", "scorers", "sources")
+
+__all__ = sorted([*_HOMES, *_MODULES])
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         found = getattr(import_module(f"fairspan.{_HOMES[name]}"), name)
-    elif name in __all__:
+    elif name in _MODULES:
         found = import_module(f"fairspan.{name}")
     else:
         raise AttributeError(f"module 'fairspan' has no attribute {name!r}")

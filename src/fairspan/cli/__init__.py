@@ -159,7 +159,10 @@ def _parser(given: list[str]) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=summary, formatter_class=raw)
         if name == called:
             command.description = f"{summary[0].upper()}{summary[1:]}."
-            import_module(module).add_arguments(command)
+            called_module = import_module(module)
+            command.usage = getattr(called_module, "USAGE", None)
+            command.epilog = getattr(called_module, "EXAMPLES", None)
+            called_module.add_arguments(command)
             command.add_argument("--debug", action="store_true", help="show where an error arose")
     return parser
 

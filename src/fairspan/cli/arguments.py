@@ -9,39 +9,32 @@ import argparse
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from fairspan.ground import defaults
 from fairspan.ground.atomic import check_place
 from fairspan.ground.parameters import check_integer, check_number
 
 
-def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the method."""
+def add_model_arguments(parser: argparse.ArgumentParser, *, weight: bool = True) -> None:
+    """Add the arguments of the method; without a weight, the command has weights of its own."""
     method = parser.add_argument_group("the method")
-    method.add_argument(
-        "-k",
-        "--components",
-        type=int,
-        default=defaults.N_COMPONENTS,
-        help="how many (default: %(default)s)",
-    )
-    method.add_argument(
-        "--fairness-weight",
-        type=float,
-        default=defaults.FAIRNESS_WEIGHT,
-        metavar="W",
-        help="how much the gap counts against the total error (default: %(default)g)",
-    )
-    method.add_argument(
-        "--radius",
-        type=float,
-        default=defaults.RADIUS,
-        metavar="R",
-        help="how far the truth may lie from the data; 0 trusts the data (default: %(default)g)",
-    )
-    method.add_argument(
-        "--standardize", action="store_true", help="divide features by their standard deviation"
-    )
+    add_number(method, "-k", "--components", default=defaults.N_COMPONENTS, help="how many")
+    if weight:
+        text = "how much the gap counts against the total error"
+        add_number(
+            method, "--fairness-weight", default=defaults.FAIRNESS_WEIGHT, metavar="W", help=text
+        )
+    text = "how far the truth may lie from the data; 0 trusts the data"
+    add_number(method, "--radius", default=defaults.RADIUS, metavar="R", help=text)
+    text = "divide features by their standard deviation"
+    method.add_argument("--standardize", action="store_true", help=text)
+
+
+def add_number(parser: Any, *names: str, default: float, help: str = "", **more: Any) -> None:
+    """Add an option that is a number of the default's type, and tell the default."""
+    text = f"{help} (default: %(default)g)" if help else "default: %(default)g"
+    parser.add_argument(*names, type=type(default), default=default, help=text, **more)
 
 
 def check_model_arguments(options: argparse.Namespace) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from fairspan import words
 from fairspan.cli import NOT_PROVED, OK, UsageError, console, summary
+from fairspan.cli.arguments import add_number
 from fairspan.cli.data import add_json_argument
 from fairspan.ground import defaults
 from fairspan.judging.certify import certify
@@ -16,7 +17,8 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.solvers.result import SolverResult
 from fairspan.storage.model_file import read_model
 
-_EXAMPLES = """\
+USAGE = "fairspan certify MODEL [--moments SITE.npz] [options]"
+EXAMPLES = """\
 examples:
   fairspan certify model.npz
   fairspan certify model.npz --moments site.npz --tolerance 0.01
@@ -28,17 +30,12 @@ The exit code is 3 if the gap is larger than the tolerance."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.usage, parser.epilog = "fairspan certify MODEL [--moments SITE.npz] [options]", _EXAMPLES
     parser.add_argument("model", metavar="MODEL", help="what fairspan fit saved")
     parser.add_argument("--moments", metavar="SITE.npz", help="moments of other data")
     parser.add_argument("--fairness-weight", type=float, metavar="W", help="default: the model's")
     parser.add_argument("--radius", type=float, metavar="R", help="default: the model's")
-    parser.add_argument(
-        "--tolerance", type=float, default=defaults.TOL, metavar="T", help="default: %(default)g"
-    )
-    parser.add_argument(
-        "--max-time", type=float, default=defaults.MAX_TIME, help="seconds (default: %(default)s)"
-    )
+    add_number(parser, "--tolerance", default=defaults.TOL, metavar="T")
+    add_number(parser, "--max-time", default=defaults.MAX_TIME, help="seconds")
     add_json_argument(parser)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import warnings
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from fairspan import words
 from fairspan.cli import OK, UsageError, console, in_options, summary
-from fairspan.cli.arguments import add_model_arguments, check_model_arguments
+from fairspan.cli.arguments import add_model_arguments, add_number, check_model_arguments
 from fairspan.cli.data import Data, add_json_argument, add_table_arguments, is_moments, load_data
 from fairspan.cli.fit import estimator
 from fairspan.estimators.convex import ConvexFairPCA
@@ -28,7 +27,8 @@ from fairspan.moments.groups import encode_groups
 
 _NUMBERS = ("error_gap", "total_error", "largest_error", "optimality_gap", "seconds")
 _HEADINGS = ("gap", "total error", "largest group error", "proved within", "seconds")
-_EXAMPLES = """\
+USAGE = "fairspan compare DATA --sensitive COLUMN [-k K] [--seeds N] [options]"
+EXAMPLES = """\
 examples:
   fairspan compare people.csv --sensitive sex -k 3 --standardize
   fairspan compare people.csv -s sex -k 3 --standardize --seeds 10 --json
@@ -39,17 +39,11 @@ table shows the mean and, in brackets, the range of 95 % of the splits."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.usage, parser.epilog = (
-        "fairspan compare DATA --sensitive COLUMN [-k K] [--seeds N] [options]",
-        _EXAMPLES,
-    )
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
     add_table_arguments(parser)
     add_model_arguments(parser)
     parser.add_argument("--seeds", type=int, default=0, metavar="N", help="random splits of rows")
-    parser.add_argument(
-        "--test-share", type=float, default=0.3, metavar="P", help="judged on (default: 0.3)"
-    )
+    add_number(parser, "--test-share", default=0.3, metavar="P", help="judged on")
     add_json_argument(parser)
 
 
@@ -71,9 +65,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"no method can be fitted: {next(iter(failures.values()))}")
     moments = data.moments()
     sample = "rows not fitted to" if options.seeds else "the rows fitted to"
-    line = summary.data_line(Path(options.data).name, moments, data.columns.by)
-    lines = [f"{line}, k = {options.components}"]
-    lines += [f"  {note}" for note in data.notes]
+    lines = summary.opening(options, moments, data, f", k = {options.components}")
     lines += [f"  mean squared errors on {sample}", "", _table(results), ""]
     lines += [console.sentences(f"{name}: not fitted. {why}") for name, why in failures.items()]
     best, *proofs = map(console.sentences, _sentences(results))
@@ -110,10 +102,10 @@ def _compare(
     """Give mean and range of each method's numbers, and why some methods cannot be fitted."""
     splits: list[Any] = [(slice(None), None)]
     if options.seeds:
-        splitter = StratifiedShuffleSplit(
+        shuffle = StratifiedShuffleSplit(
             options.seeds, test_size=options.test_share, random_state=0
         )
-        splits = list(splitter.split(data.X, codes))
+        splits = list(shuffle.split(data.X, codes))
     chosen = methods(options)
     found: dict[str, list[dict[str, float]]] = {}
     failures: dict[str, str] = {}
@@ -141,20 +133,12 @@ def _rows(
     with warnings.catch_warnings():
         # What is not proved shows in the table's own column.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        table = compare(
-            {name: method},
-            data.X[train],
-            _take(data.groups, train),
-            standardize=standardize,
-            **split,
-        )
+        groups = _take(data.groups, train)
+        table = compare({name: method}, data.X[train], groups, standardize=standardize, **split)
     rows: list[dict[str, Any]] = table if isinstance(table, list) else table.to_dict("records")
     sample = "train" if test is None else "test"
-    return [
-        row
-        for row in rows
-        if row["sample"] == sample and (row["method"] == name or name == "RobustFairPCA")
-    ]
+    kept = {name, OWN_PCA} if name == "RobustFairPCA" else {name}
+    return [row for row in rows if row["sample"] == sample and row["method"] in kept]
 
 
 def _take(groups: Any, rows: Any) -> Any:

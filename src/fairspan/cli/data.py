@@ -17,7 +17,8 @@ from fairspan.ground.archive import format_of
 from fairspan.ground.types import FloatArray
 from fairspan.moments import file as moments_file
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.tables.columns import Columns, find_columns, no_column
+from fairspan.tables.choose import find_columns, no_column
+from fairspan.tables.columns import Columns
 from fairspan.tables.csv import Dialect
 from fairspan.tables.files import Files, TableRows
 from fairspan.tables.parts import FilePart
@@ -172,8 +173,8 @@ def read_features(
     if missing:
         raise ValueError(no_column(files.where, kinds, missing, "which the model needs"))
     kept = find_columns(files.where, kinds, "keep", options.keep)
-    columns = Columns(columns.features, columns.categories, missing=_rule(options))
-    rows = files.rows(columns, kept)
+    drops = options.missing == "drop-rows"
+    rows = files.rows(Columns(columns.features, columns.categories, kept=kept, drops=drops))
     handed = {name: column.tolist() for name, column in rows.kept.items()}
     return rows.X, handed, list(_notes(rows.notes))
 
@@ -196,13 +197,9 @@ def _choose(files: Files, options: argparse.Namespace) -> Columns:
         # Categories with commas are quoted as in csv files.
         one_hot[name] = next(csv.reader([parts], skipinitialspace=True)) if parts else None
     given = {"drop": options.drop, "weight": options.weight, "one_hot": one_hot}
-    given["missing"] = _rule(options)
+    given["missing"] = {"drop-rows": "drop_rows", "refuse": "raise"}[options.missing]
     columns = files.choose(options.sensitive, options.features, given)
     return replace(columns, most_groups=_MOST_GROUPS)
-
-
-def _rule(options: argparse.Namespace) -> str:
-    return "drop_rows" if options.missing == "drop-rows" else "raise"
 
 
 def _notes(notes: tuple[str, ...]) -> tuple[str, ...]:

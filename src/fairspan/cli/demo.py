@@ -19,10 +19,11 @@ from fairspan.cli.arguments import check_output
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.ground.atomic import replacing
 from fairspan.plotting import plot_group_errors
+from fairspan.plotting._axes import new_figure
 from fairspan.report import write_report
 
 _SETTING: dict[str, Any] = {"n_components": 3, "standardize": True}
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   fairspan demo
   fairspan demo --picture demo.png"""
@@ -63,13 +64,7 @@ def fit_both(example: Example) -> dict[str, RobustFairPCA]:
 
 def draw(results: list[tuple[Example, dict[str, RobustFairPCA]]], path: Path) -> None:
     """Draw the errors of all groups under both methods, with bootstrap intervals."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            'The demo\'s picture needs matplotlib: pip install "fairspan[plot]".'
-        ) from error
-    figure = Figure(figsize=(9, 4), layout="constrained")
+    figure = new_figure((9, 4), "The demo's picture needs")
     for axes, (example, models) in zip(figure.subplots(1, len(results)), results, strict=True):
         plot_group_errors(models, example.X, example.groups, ax=axes)
         axes.set_title(f"{example.name}, 3 components")
@@ -78,15 +73,10 @@ def draw(results: list[tuple[Example, dict[str, RobustFairPCA]]], path: Path) ->
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.epilog = _EXAMPLES
     for name, kind in (("picture", "png"), ("report", "html")):
-        parser.add_argument(
-            f"--{name}",
-            type=Path,
-            default=Path(f"fairspan-demo.{kind}"),
-            metavar=f"FILE.{kind}",
-            help=f"where the {name} goes (default: fairspan-demo.{kind})",
-        )
+        file, text = f"fairspan-demo.{kind}", f"where the {name} goes (default: %(default)s)"
+        shape = f"FILE.{kind}"
+        parser.add_argument(f"--{name}", type=Path, default=Path(file), metavar=shape, help=text)
 
 
 def run(options: argparse.Namespace) -> int:

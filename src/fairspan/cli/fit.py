@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from pathlib import Path
 from typing import Any
 
 from fairspan import __version__
@@ -22,9 +21,12 @@ from fairspan.cli.data import (
     load_table_moments,
 )
 from fairspan.estimators.robust import RobustFairPCA
+from fairspan.moments.group_moments import GroupMoments
 from fairspan.storage.model_file import save_model
+from fairspan.tables.columns import Columns
 
-_EXAMPLES = """\
+USAGE = "fairspan fit DATA --sensitive COLUMN [-k K] [-o MODEL.npz] [options]"
+EXAMPLES = """\
 examples:
   fairspan fit people.csv --sensitive sex -k 3 --standardize -o model.npz
   fairspan fit people.csv -s sex -s region -k 2 --fairness-weight 2 --radius 0
@@ -35,10 +37,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.usage, parser.epilog = (
-        "fairspan fit DATA --sensitive COLUMN [-k K] [-o MODEL.npz] [options]",
-        _EXAMPLES,
-    )
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table, or moments")
     add_table_arguments(parser)
     add_model_arguments(parser)
@@ -57,21 +55,26 @@ def estimator(options: argparse.Namespace) -> RobustFairPCA:
     )
 
 
+def load(
+    options: argparse.Namespace, *, rows: bool
+) -> tuple[Data | TableMoments | None, GroupMoments, Columns | None]:
+    """Read moments, or a table: into memory if rows are needed, else boiled down as it is read."""
+    if is_moments(options.data):
+        return None, *load_moments(options)
+    if rows:
+        data = load_data(options)
+        return data, data.moments(), data.columns
+    table = load_table_moments(options)
+    return table, table.moments, table.columns
+
+
 def run(options: argparse.Namespace) -> int:
     """Fit, save, and tell what came of it."""
     check_model_arguments(options)
     for path, endings in ((options.output, (".npz",)), (options.report, (".html", ".htm"))):
         if path is not None:
             check_output(path, [options.data], endings)
-    data: Data | TableMoments | None = None
-    if is_moments(options.data):
-        moments, columns = load_moments(options)
-    elif options.report is None:
-        data = load_table_moments(options)
-        moments, columns = data.moments, data.columns
-    else:
-        data = load_data(options)
-        moments, columns = data.moments(), data.columns
+    data, moments, columns = load(options, rows=options.report is not None)
     model = estimator(options).fit_moments(moments)
     plain = summary.plain_pca(model, moments)
     if options.output is not None:
@@ -88,16 +91,14 @@ def run(options: argparse.Namespace) -> int:
 def _text(
     options: argparse.Namespace, model: Any, plain: Any, data: Data | TableMoments | None
 ) -> str:
-    by = "" if data is None else data.columns.by
-    lines = [summary.data_line(Path(options.data).name, model.moments_, by)]
-    lines += [f"  {note}" for note in ([] if data is None else data.notes)]
+    lines = summary.opening(options, model.moments_, data)
     lines += ["", summary.errors_table({summary.PCA: plain, "RobustFairPCA": model}), ""]
     lines += [summary.paragraph(summary.findings(plain, model)), ""]
     spread = model.moments_.variances
     if not options.standardize and spread.max() > 100 * spread[spread > 0].min(initial=1.0):
         lines += ["Features have very different scales; --standardize lets them count alike."]
     if options.report is not None:
-        lines += [f"Report: {options.report} (open it in a browser)"]
+        lines.append(summary.made_page(options.report))
     if options.output is None:
         lines += ["The model was not saved; add -o model.npz to keep it."]
     else:

@@ -12,28 +12,22 @@ import numpy as np
 
 from fairspan import words
 from fairspan.cli import OK, UsageError, console, summary
-from fairspan.cli.arguments import check_output
-from fairspan.cli.data import (
-    Data,
-    TableMoments,
-    add_json_argument,
-    add_table_arguments,
-    is_moments,
-    load_data,
-    load_moments,
-    load_table_moments,
-)
+from fairspan.cli.arguments import add_model_arguments, add_number, check_output
+from fairspan.cli.data import Data, TableMoments, add_json_argument, add_table_arguments, is_moments
+from fairspan.cli.fit import load
 from fairspan.frontier.frontier import Frontier, columns_of, fairness_frontier
 from fairspan.ground import defaults
 from fairspan.ground.atomic import replacing
 from fairspan.ground.parameters import check_integer, check_number
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.plotting._axes import new_figure
 
 _ENDINGS = (".csv", ".json", ".png", ".svg", ".pdf")
 _SHOWN = 12
 _MOST_GROUPS = 4
 """Points in the printed table, and groups whose errors it shows."""
-_EXAMPLES = """\
+USAGE = "fairspan frontier DATA --sensitive COLUMN [-k K] [-o OUT] [options]"
+EXAMPLES = """\
 examples:
   fairspan frontier people.csv --sensitive sex -k 3 --standardize
   fairspan frontier people.csv -s sex -k 3 --standardize -o curve.csv -o curve.png
@@ -42,50 +36,18 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.usage, parser.epilog = (
-        "fairspan frontier DATA --sensitive COLUMN [-k K] [-o OUT] [options]",
-        _EXAMPLES,
-    )
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table, or moments")
     add_table_arguments(parser)
-    parser.add_argument(
-        "-k",
-        "--components",
-        type=int,
-        default=defaults.N_COMPONENTS,
-        help="how many (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--weights",
-        type=float,
-        nargs="+",
-        metavar="W",
-        help="fairness weights (default: the complete curve, for two groups and radius 0)",
-    )
-    parser.add_argument(
-        "--radius", type=float, default=defaults.RADIUS, metavar="R", help="default: %(default)g"
-    )
-    parser.add_argument("--standardize", action="store_true", help="divide by standard deviations")
-    parser.add_argument(
-        "--bootstrap", type=int, default=0, metavar="N", help="resample N times for intervals"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=defaults.SEED, help="of the resampling (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--max-time",
-        type=float,
-        default=defaults.MAX_TIME,
-        help="seconds for all points, where there are more than two groups (default: %(default)s)",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        action="append",
-        default=[],
-        metavar="OUT",
-        help="all points as csv or json, or the picture as png, svg or pdf (repeat it)",
-    )
+    add_model_arguments(parser, weight=False)
+    text = "fairness weights (default: the complete curve, for two groups and radius 0)"
+    parser.add_argument("--weights", type=float, nargs="+", metavar="W", help=text)
+    text = "resample N times for intervals"
+    parser.add_argument("--bootstrap", type=int, default=0, metavar="N", help=text)
+    add_number(parser, "--seed", default=defaults.SEED, help="of the resampling")
+    text = "seconds for all points, where there are more than two groups"
+    add_number(parser, "--max-time", default=defaults.MAX_TIME, help=text)
+    text = "all points as csv or json, or the picture as png, svg or pdf (repeat it)"
+    parser.add_argument("-o", "--output", action="append", default=[], metavar="OUT", help=text)
     add_json_argument(parser)
 
 
@@ -96,14 +58,16 @@ def run(options: argparse.Namespace) -> int:
         check_number("fairness_weights", weight)
     check_number("radius", options.radius)
     outputs = [check_output(path, [options.data], _ENDINGS) for path in options.output]
-    data, moments = _load(options)
+    if options.bootstrap and is_moments(options.data):
+        raise UsageError("--bootstrap needs the rows of a table; moments do not hold them.")
+    if options.bootstrap and options.weight is not None:
+        raise UsageError("--bootstrap resamples rows that count once; leave out --weight.")
+    data, moments, _ = load(options, rows=bool(options.bootstrap))
     frontier = _frontier(options, data, moments)
     document = _document(options, frontier, data)
     for path in outputs:
         _write(path, frontier, document)
-    by = "" if data is None else data.columns.by
-    lines = [f"{summary.data_line(Path(options.data).name, moments, by)}, k = {options.components}"]
-    lines += [f"  {note}" for note in ([] if data is None else data.notes)]
+    lines = summary.opening(options, moments, data, f", k = {options.components}")
     lines += ["", _table(frontier), "", *filter(None, _sentences(frontier))]
     lines += [f"Written: {path}" for path in outputs]
     if not outputs:
@@ -112,27 +76,10 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def _load(options: argparse.Namespace) -> tuple[Data | TableMoments | None, GroupMoments]:
-    if not is_moments(options.data):
-        if not options.bootstrap:
-            table = load_table_moments(options)
-            return table, table.moments
-        if options.weight is not None:
-            raise UsageError("--bootstrap resamples rows that count once; leave out --weight.")
-        data = load_data(options)
-        return data, data.moments()
-    if options.bootstrap:
-        raise UsageError("--bootstrap needs the rows of a table; moments do not hold them.")
-    return None, load_moments(options)[0]
-
-
 def _frontier(
     options: argparse.Namespace, data: Data | TableMoments | None, moments: GroupMoments
 ) -> Frontier:
-    rows: Any = moments
-    groups = None
-    if isinstance(data, Data):
-        rows, groups = data.X, data.groups
+    rows, groups = (data.X, data.groups) if isinstance(data, Data) else (moments, None)
     return fairness_frontier(
         rows,
         options.components,
@@ -176,17 +123,9 @@ def _write(path: Path, frontier: Frontier, document: dict[str, Any]) -> None:
             text = json.dumps(console.plain(document), indent=2, ensure_ascii=False)
             temporary.write_text(text + "\n", encoding="utf-8")
         else:
-            _draw(temporary, frontier)
-
-
-def _draw(path: Path, frontier: Frontier) -> None:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError('the picture needs matplotlib: pip install "fairspan[plot]".') from error
-    figure = Figure(figsize=(7, 5), layout="constrained")
-    frontier.plot(figure.subplots())
-    figure.savefig(path, dpi=150)
+            figure = new_figure((7, 5), "the picture needs")
+            frontier.plot(figure.subplots())
+            figure.savefig(temporary, dpi=150)
 
 
 def _table(frontier: Frontier) -> str:
@@ -195,18 +134,16 @@ def _table(frontier: Frontier) -> str:
     labels = [words.group_name(label) for label in frontier.group_labels] if few else []
     header = ["fairness weight", "gap", "total error", *labels, "proved within"]
     shown = _spread(frontier.gap)
-    rows = []
-    for i in shown:
-        errors = frontier.group_errors[i] if few else ()
-        rows.append(
-            [
-                words.number(frontier.fairness_weight[i]),
-                _cell(frontier, "gap", i),
-                _cell(frontier, "total_error", i),
-                *map(words.number, errors),
-                words.share_at_most(frontier.optimality_gap[i]),
-            ]
-        )
+    rows = [
+        [
+            words.number(frontier.fairness_weight[i]),
+            _cell(frontier, "gap", i),
+            _cell(frontier, "total_error", i),
+            *map(words.number, frontier.group_errors[i] if few else ()),
+            words.share_at_most(frontier.optimality_gap[i]),
+        ]
+        for i in shown
+    ]
     text = console.table(header, rows)
     n_points = len(frontier.gap)
     return text if len(shown) == n_points else f"{text}\n({len(shown)} of {n_points} points)"

@@ -15,7 +15,8 @@ from fairspan.moments import file as moments_file
 from fairspan.storage.model_file import ModelFile, read_model
 from fairspan.words import plural
 
-_EXAMPLES = """\
+USAGE = "fairspan info FILE [options]"
+EXAMPLES = """\
 examples:
   fairspan info model.npz
   fairspan info site.npz --json"""
@@ -25,7 +26,6 @@ _SHOWN = 8
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what can be asked."""
-    parser.usage, parser.epilog = "fairspan info FILE [options]", _EXAMPLES
     parser.add_argument("file", metavar="FILE", help="what fairspan fit, moments or merge wrote")
     add_json_argument(parser)
 

@@ -15,7 +15,8 @@ from fairspan.cli.moments import groups_table, moments_document
 from fairspan.ground.types import Label
 from fairspan.moments import file as moments_file
 
-_EXAMPLES = """\
+USAGE = "fairspan merge SITE.npz SITE.npz ... -o ALL.npz [options]"
+EXAMPLES = """\
 examples:
   fairspan merge north.npz south.npz -o all.npz
 
@@ -24,10 +25,6 @@ The result equals the moments of all rows in one table, whatever the order of th
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what a merge can be told."""
-    parser.usage, parser.epilog = (
-        "fairspan merge SITE.npz SITE.npz ... -o ALL.npz [options]",
-        _EXAMPLES,
-    )
     parser.add_argument("files", nargs="+", metavar="SITE.npz", help="what fairspan moments wrote")
     parser.add_argument("-o", "--output", required=True, metavar="ALL.npz")
     add_json_argument(parser)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from pathlib import Path
 from typing import Any
 
 from fairspan.cli import OK, UsageError, console, summary
@@ -14,7 +13,8 @@ from fairspan.moments import file as moments_file
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.words import group_name, number
 
-_EXAMPLES = """\
+USAGE = "fairspan moments DATA --sensitive COLUMN -o SITE.npz [options]"
+EXAMPLES = """\
 examples:
   fairspan moments north.csv --sensitive sex -o north.npz
   fairspan moments south.csv --sensitive sex -o south.npz
@@ -27,10 +27,6 @@ name the values so that every site makes the same columns: --one-hot region=east
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what moments can be told."""
-    parser.usage, parser.epilog = (
-        "fairspan moments DATA --sensitive COLUMN -o SITE.npz [options]",
-        _EXAMPLES,
-    )
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
     add_table_arguments(parser)
     parser.add_argument("-o", "--output", required=True, metavar="SITE.npz")
@@ -45,8 +41,7 @@ def run(options: argparse.Namespace) -> int:
     data = load_table_moments(options)
     moments = data.moments
     moments_file.save(options.output, moments, data.columns.to_json())
-    lines = [summary.data_line(Path(options.data).name, moments, data.columns.by)]
-    lines += [f"  {note}" for note in data.notes]
+    lines = summary.opening(options, moments, data)
     lines += ["", groups_table(moments), "", f"Moments, without any row: {options.output}"]
     lines += [f"Next:  fairspan merge {shlex.quote(options.output)} ... -o all.npz"]
     document = moments_document(moments) | {"notes": list(data.notes), "output": options.output}
@@ -57,19 +52,11 @@ def run(options: argparse.Namespace) -> int:
 def groups_table(moments: GroupMoments) -> str:
     """Set groups with their sizes in a table."""
     weighted = not (moments.weights == moments.counts).all()
-    header = ["group", "rows", *(["weight"] if weighted else []), "share"]
-    rows = [
-        [
-            group_name(label),
-            f"{count:,}",
-            *([number(weight)] if weighted else []),
-            f"{share:.1%}",
-        ]
-        for label, count, weight, share in zip(
-            moments.labels, moments.counts, moments.weights, moments.shares, strict=True
-        )
-    ]
-    return console.table(header, rows)
+    columns = {"group": map(group_name, moments.labels), "rows": (f"{n:,}" for n in moments.counts)}
+    if weighted:
+        columns["weight"] = map(number, moments.weights)
+    columns["share"] = (f"{share:.1%}" for share in moments.shares)
+    return console.table(list(columns), list(zip(*columns.values(), strict=True)))
 
 
 def moments_document(moments: GroupMoments) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from fairspan.ground.atomic import replacing
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.report import Report, build
 
-_EXAMPLES = """\
+USAGE = "fairspan report DATA --sensitive COLUMN [-k K] [-o PAGE.html] [options]"
+EXAMPLES = """\
 examples:
   fairspan report people.csv --sensitive sex -k 3 --standardize -o page.html
   fairspan report people.csv -s sex -k 3 -o page.html --card card.md --numbers page.json
@@ -34,10 +35,6 @@ _MANY = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.usage, parser.epilog = (
-        "fairspan report DATA --sensitive COLUMN [-k K] [-o PAGE.html] [options]",
-        _EXAMPLES,
-    )
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table, or moments")
     add_table_arguments(parser)
     add_model_arguments(parser)
@@ -64,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     notes = [] if isinstance(source, GroupMoments) else list(source.notes)
     found = report.findings
     lines = [*(f"  {note}" for note in notes), summary.paragraph(found), ""]
-    lines += [f"Report: {options.output} (open it in a browser)"]
+    lines.append(summary.made_page(options.output))
     document = {
         "data": options.data,
         "report": options.output,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from fairspan.cli import console
@@ -47,22 +48,27 @@ def paragraph(found: Findings) -> str:
 def errors_table(models: Mapping[str, Any]) -> str:
     """Set the errors of every group under each model side by side, with gap and total."""
     first = next(iter(models.values()))
+    groups = enumerate(zip(first.group_labels_, first.group_counts_, strict=True))
     rows = [
-        [
-            group_name(label),
-            f"{count:,}",
-            *(number(model.group_errors_[a]) for model in models.values()),
-        ]
-        for a, (label, count) in enumerate(
-            zip(first.group_labels_, first.group_counts_, strict=True)
-        )
+        [group_name(label), f"{n:,}", *(number(m.group_errors_[a]) for m in models.values())]
+        for a, (label, n) in groups
     ]
     for name, attribute in (("gap", "error_gap_"), ("total error", "total_error_")):
-        numbers = [
-            number(getattr(model, attribute), model.total_error_) for model in models.values()
-        ]
+        numbers = (number(getattr(m, attribute), m.total_error_) for m in models.values())
         rows.append([name, "", *numbers])
     return console.table(["mean squared error", "rows", *models], rows)
+
+
+def opening(options: Any, moments: GroupMoments, data: Any | None, more: str = "") -> list[str]:
+    """Give the first lines of an answer: what the data is, and what reading it has changed."""
+    by, notes = ("", ()) if data is None else (data.columns.by, data.notes)
+    line = data_line(Path(options.data).name, moments, by)
+    return [f"{line}{more}", *(f"  {note}" for note in notes)]
+
+
+def made_page(path: str) -> str:
+    """Say where a page is."""
+    return f"Report: {path} (open it in a browser)"
 
 
 def data_line(name: str, moments: GroupMoments, by: str = "") -> str:
@@ -76,12 +82,8 @@ def data_line(name: str, moments: GroupMoments, by: str = "") -> str:
 
 def model_document(model: Any) -> dict[str, Any]:
     """Give what programs want to know of a model."""
-    groups = zip(
-        model.group_labels_,
-        model.group_counts_.tolist(),
-        model.group_errors_.tolist(),
-        strict=True,
-    )
+    numbers = (model.group_counts_.tolist(), model.group_errors_.tolist())
+    groups = zip(model.group_labels_, *numbers, strict=True)
     return {
         "class": type(model).__name__,
         "parameters": model.get_params(deep=False),

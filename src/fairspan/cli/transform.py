@@ -21,7 +21,8 @@ from fairspan.tables.columns import Columns
 from fairspan.tables.files import Files
 
 _ENDINGS = (".csv", ".npy", ".parquet", ".feather")
-_EXAMPLES = """\
+USAGE = "fairspan transform MODEL DATA -o OUT [options]"
+EXAMPLES = """\
 examples:
   fairspan transform model.npz people.csv -o projected.csv
   fairspan transform model.npz people.csv -o projected.npy --missing drop-rows
@@ -33,19 +34,13 @@ not needed: the projection is blind to it."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what a projection can be told."""
-    parser.usage, parser.epilog = "fairspan transform MODEL DATA -o OUT [options]", _EXAMPLES
     parser.add_argument("model", metavar="MODEL", help="what fairspan fit saved")
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
     add_table_arguments(parser, groups=False)
-    parser.add_argument(
-        "--keep",
-        nargs="+",
-        metavar="COLUMN",
-        help="copy these columns beside the components, for instance an identifier",
-    )
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="OUT", help="a csv, npy, parquet or feather file"
-    )
+    text = "copy these columns beside the components, for instance an identifier"
+    parser.add_argument("--keep", nargs="+", metavar="COLUMN", help=text)
+    text = "a csv, npy, parquet or feather file"
+    parser.add_argument("-o", "--output", required=True, metavar="OUT", help=text)
     add_json_argument(parser)
 
 

@@ -36,10 +36,8 @@ def make_figure1_toy(
     Dataset
         The majority's rows, then the minority's.
     """
-    sizes = [
-        check_integer("n_majority", n_majority, 1),
-        check_integer("n_minority", n_minority, 1),
-    ]
+    given = {"n_majority": n_majority, "n_minority": n_minority}
+    sizes = [check_integer(name, value, 1) for name, value in given.items()]
     rng = _generator(random_state)
     rows = [
         rng.standard_normal((size, 2)) @ np.linalg.cholesky(covariance).T

@@ -6,11 +6,9 @@ import csv
 import io
 
 import numpy as np
-import numpy.typing as npt
 
 from fairspan.datasets.dataset import Dataset
 from fairspan.datasets.entry import DatasetInfo
-from fairspan.ground.types import FloatArray
 
 COLUMN_RULES = ("published", "text")
 _LEAST_SPREAD, _MOST_SPREAD = 1e-5, 1000.0
@@ -40,15 +38,22 @@ def parse_table(data: bytes, entry: DatasetInfo, column_rule: str) -> Dataset:
     # Some names of the file stand in a second pair of quotation marks.
     *columns, _label, sensitive_name = (name.strip('" \r') for name in header)
     names = np.array(columns)
-    keep = _kept(values[:, :-2], names, entry, column_rule)
-    X = np.ascontiguousarray(values[:, :-2][:, keep])
-    description = entry.description
+    description, spread = entry.description, values[:, :-2].std(axis=0)
     if column_rule == "published":
-        _check_size(X, entry)
+        keep = (spread > 0) & ~np.isin(names, entry.dropped)
     else:
+        keep = (spread > _LEAST_SPREAD) & (spread < _MOST_SPREAD)
+    X = np.ascontiguousarray(values[:, :-2][:, keep])
+    expected = (entry.n_rows, entry.n_features)
+    if column_rule != "published":
         description += (
             f"\nColumns: {X.shape[1]} features, by the rule of the paper's text, which drops those "
             f"of standard deviation <= {_LEAST_SPREAD:g} or >= {_MOST_SPREAD:g}."
+        )
+    elif X.shape != expected:
+        raise ValueError(
+            f"{entry.file_name} gives {X.shape[0]} rows and {X.shape[1]} features where the paper "
+            f"has {expected[0]} and {expected[1]}."
         )
     return Dataset(
         name=entry.name,
@@ -58,21 +63,3 @@ def parse_table(data: bytes, entry: DatasetInfo, column_rule: str) -> Dataset:
         sensitive_name=sensitive_name,
         description=description,
     )
-
-
-def _kept(
-    X: FloatArray, names: npt.NDArray[np.str_], entry: DatasetInfo, column_rule: str
-) -> npt.NDArray[np.bool_]:
-    spread = X.std(axis=0)
-    if column_rule == "text":
-        return np.asarray((spread > _LEAST_SPREAD) & (spread < _MOST_SPREAD))
-    return np.asarray((spread > 0) & ~np.isin(names, entry.dropped))
-
-
-def _check_size(X: FloatArray, entry: DatasetInfo) -> None:
-    expected = (entry.n_rows, entry.n_features)
-    if X.shape != expected:
-        raise ValueError(
-            f"{entry.file_name} gives {X.shape[0]} rows and {X.shape[1]} features where the paper "
-            f"has {expected[0]} and {expected[1]}."
-        )

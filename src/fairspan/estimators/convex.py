@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ _FAILED = 1e-6
 """A conic solve with a larger relative gap has failed, and raises."""
 
 
+@dataclass(eq=False, repr=False)
 class ConvexFairPCA(BaseFairPCA):
     """Principal components along which two groups have the same mean, and similar covariances.
 
@@ -97,26 +98,15 @@ moments_, result_
     # The program counts features, and may use directions in which no row varies.
     _works_in_any_basis = False
 
-    def __init__(
-        self,
-        n_components: int = defaults.N_COMPONENTS,
-        *,
-        constraint: str = "mean",
-        delta: float = 0.0,
-        mu: float = 1.0,
-        standardize: bool = False,
-        solver: str = "auto",
-        tol: float = defaults.TOL,
-        max_iter: int = 10_000,
-    ) -> None:
-        self.n_components = n_components
-        self.constraint = constraint
-        self.delta = delta
-        self.mu = mu
-        self.standardize = standardize
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
+    n_components: int = defaults.N_COMPONENTS
+    _: KW_ONLY
+    constraint: str = "mean"
+    delta: float = 0.0
+    mu: float = 1.0
+    standardize: bool = False
+    solver: str = "auto"
+    tol: float = defaults.TOL
+    max_iter: int = 10_000
 
     def _check_parameters(self) -> None:
         check_choice("constraint", self.constraint, CONSTRAINTS)

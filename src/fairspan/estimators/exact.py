@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 from fairspan.estimators.base import BaseFairPCA
 from fairspan.fitting import warn_of_one_group
 from fairspan.ground import defaults
@@ -12,6 +14,7 @@ from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import SolverOptions, SolverResult, solve
 
 
+@dataclass(eq=False, repr=False)
 class ExactlyFairPCA(BaseFairPCA):
     """Principal components that give two groups the same reconstruction error, or nearly the same.
 
@@ -90,18 +93,11 @@ class ExactlyFairPCA(BaseFairPCA):
     0.6306
     """
 
-    def __init__(
-        self,
-        n_components: int = defaults.N_COMPONENTS,
-        *,
-        max_gap: float = 0.0,
-        standardize: bool = False,
-        tol: float = defaults.TOL,
-    ) -> None:
-        self.n_components = n_components
-        self.max_gap = max_gap
-        self.standardize = standardize
-        self.tol = tol
+    n_components: int = defaults.N_COMPONENTS
+    _: KW_ONLY
+    max_gap: float = 0.0
+    standardize: bool = False
+    tol: float = defaults.TOL
 
     def _check_parameters(self) -> None:
         check_number("max_gap", self.max_gap)

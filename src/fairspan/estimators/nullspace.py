@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 
 from fairspan.estimators.base import BaseFairPCA
@@ -15,6 +17,7 @@ from fairspan.solvers.convex.restricted import check_room, complement, restricte
 from fairspan.solvers.result import SolverResult
 
 
+@dataclass(eq=False, repr=False)
 class NullSpaceFairPCA(BaseFairPCA):
     """Principal components in the null space of the differences between groups.
 
@@ -65,16 +68,10 @@ moments_, result_
     # Directions in which no row varies are as good as any other once the rest is removed.
     _works_in_any_basis = False
 
-    def __init__(
-        self,
-        n_components: int = defaults.N_COMPONENTS,
-        *,
-        n_covariance_directions: int = 0,
-        standardize: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.n_covariance_directions = n_covariance_directions
-        self.standardize = standardize
+    n_components: int = defaults.N_COMPONENTS
+    _: KW_ONLY
+    n_covariance_directions: int = 0
+    standardize: bool = False
 
     def _check_parameters(self) -> None:
         check_integer("n_covariance_directions", self.n_covariance_directions, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any
 
@@ -39,6 +40,7 @@ from fairspan.solvers import RETRACTIONS, SOLVERS, SolverOptions, SolverResult, 
 logger = logging.getLogger("fairspan")
 
 
+@dataclass(eq=False, repr=False)
 class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     """Principal components that balance the reconstruction errors of groups.
 
@@ -160,42 +162,23 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     'optimal'
     """
 
-    def __init__(
-        self,
-        n_components: int = defaults.N_COMPONENTS,
-        *,
-        fairness_weight: float = defaults.FAIRNESS_WEIGHT,
-        radius: float | Mapping[Any, float] | str = defaults.RADIUS,
-        radius_level: float = defaults.LEVEL,
-        n_bootstrap: int = defaults.RADIUS_REPLICATES,
-        group_weights: str | Mapping[Any, float] = "share",
-        missing_groups: str = "raise",
-        standardize: bool = False,
-        solver: str = "auto",
-        tol: float = defaults.TOL,
-        max_iter: int = defaults.MAX_ITER,
-        max_time: float = defaults.MAX_TIME,
-        n_init: int = defaults.N_INIT,
-        retraction: str = "qr",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.fairness_weight = fairness_weight
-        self.radius = radius
-        self.radius_level = radius_level
-        self.n_bootstrap = n_bootstrap
-        self.group_weights = group_weights
-        self.missing_groups = missing_groups
-        self.standardize = standardize
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_init = n_init
-        self.retraction = retraction
-        self.random_state = random_state
-        self.verbose = verbose
+    n_components: int = defaults.N_COMPONENTS
+    _: KW_ONLY
+    fairness_weight: float = defaults.FAIRNESS_WEIGHT
+    radius: float | Mapping[Any, float] | str = defaults.RADIUS
+    radius_level: float = defaults.LEVEL
+    n_bootstrap: int = defaults.RADIUS_REPLICATES
+    group_weights: str | Mapping[Any, float] = "share"
+    missing_groups: str = "raise"
+    standardize: bool = False
+    solver: str = "auto"
+    tol: float = defaults.TOL
+    max_iter: int = defaults.MAX_ITER
+    max_time: float = defaults.MAX_TIME
+    n_init: int = defaults.N_INIT
+    retraction: str = "qr"
+    random_state: Any = None
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         check_number("fairness_weight", self.fairness_weight)

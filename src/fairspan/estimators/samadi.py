@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ SOLVERS = ("exact", "multiplicative_weights")
 ITERATES = ("best", "average", "last")
 
 
+@dataclass(eq=False, repr=False)
 class FairPCA(BaseFairPCA):
     """Principal components that minimise the largest loss over the groups.
 
@@ -92,24 +93,14 @@ moments_, result_
     # The relaxed matrix is one of the whole space.
     _works_in_any_basis = False
 
-    def __init__(
-        self,
-        n_components: int = defaults.N_COMPONENTS,
-        *,
-        solver: str = "exact",
-        standardize: bool = False,
-        tol: float = defaults.TOL,
-        max_iter: int = defaults.MAX_ITER,
-        learning_rate: float = 1.0,
-        iterate: str = "best",
-    ) -> None:
-        self.n_components = n_components
-        self.solver = solver
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.iterate = iterate
+    n_components: int = defaults.N_COMPONENTS
+    _: KW_ONLY
+    solver: str = "exact"
+    standardize: bool = False
+    tol: float = defaults.TOL
+    max_iter: int = defaults.MAX_ITER
+    learning_rate: float = 1.0
+    iterate: str = "best"
 
     def _check_parameters(self) -> None:
         check_number("tol", self.tol, positive=True)

@@ -18,6 +18,7 @@ from fairspan.experiments.sources import FACES, check_available
 from fairspan.experiments.store import check_writable
 from fairspan.experiments.targets import TARGETS, Target
 from fairspan.ground.parameters import check_choice, check_integer
+from fairspan.plotting._axes import matplotlib_for
 
 _SWITCHES = {
     "solver": "how RFPCA is solved: to a proved optimum, or by the paper's descent from 20 random "
@@ -39,19 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     everything = f"  {'all':<{width}}  all of these"
     parser.epilog = "\n".join(["targets:", *lines, everything])
     parser.add_argument("target", metavar="TARGET", choices=[*TARGETS, "all"])
-    parser.add_argument(
-        "--datasets", nargs="+", metavar="NAME", help="data sets, in the order of the rows"
-    )
-    parser.add_argument(
-        "--methods", nargs="+", metavar="NAME", help="methods, in the order of the rows"
-    )
-    parser.add_argument(
-        "--seeds", type=int, metavar="N", help="number of splits or simulations (as in the paper)"
-    )
+    for names in ("data sets", "methods"):
+        text = f"{names}, in the order of the rows"
+        parser.add_argument(f"--{names.replace(' ', '')}", nargs="+", metavar="NAME", help=text)
+    text = "number of splits or simulations (as in the paper)"
+    parser.add_argument("--seeds", type=int, metavar="N", help=text)
     parser.add_argument("--output", type=Path, default=Path("fairspan-reproduction"), metavar="DIR")
-    parser.add_argument(
-        "--workers", type=int, default=os.cpu_count() or 1, metavar="N", help="processes"
-    )
+    cores = os.cpu_count() or 1
+    parser.add_argument("--workers", type=int, default=cores, metavar="N", help="processes")
     for name, choices in CHOICES.items():
         option = f"--{name.replace('_', '-')}"
         text = f"{_SWITCHES[name]} (default: {choices[0]})"
@@ -116,12 +112,10 @@ def _fitting(chosen: Sequence[str], request: Request) -> Iterator[tuple[str, Req
     _check_names("methods", request.methods, known)
     for name in chosen:
         target = TARGETS[name]
-        methods = request.methods if target.methods else None
-        asked = replace(request, datasets=None, methods=methods)
+        methods, datasets = request.methods if target.methods else None, None
         if request.datasets is not None and target.datasets:
-            asked = replace(
-                asked, datasets=[known for known in request.datasets if known in target.datasets]
-            )
+            datasets = [known for known in request.datasets if known in target.datasets]
+        asked = replace(request, datasets=datasets, methods=methods)
         # Of all targets, those that know none of the data sets have nothing to show.
         if asked.datasets != []:
             yield name, asked
@@ -143,19 +137,14 @@ def _check_names(option: str, given: Sequence[str] | None, targets: Sequence[Tar
 
 def _check_tools(chosen: Sequence[str]) -> None:
     if any(name.startswith("figure") for name in chosen):
-        from fairspan.experiments.figures import new_figure
-
-        new_figure(1, 1)
+        with matplotlib_for("Figures need"):
+            import matplotlib  # noqa: F401
 
 
 def _needed(tasks: dict[str, list[Task]], output: Path) -> list[str]:
     """Name the data sets that are still to be worked on."""
-    names: dict[str, None] = {}
-    for some in tasks.values():
-        for task in pending(some, output):
-            if task.dataset is not None:
-                names[task.dataset] = None
-    return list(names)
+    left = (task.dataset for some in tasks.values() for task in pending(some, output))
+    return list(dict.fromkeys(name for name in left if name is not None))
 
 
 def _stopped(text: str, code: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 
 import numpy as np
 
@@ -200,12 +200,9 @@ def _about(rows: Sequence[Row], settings: Settings) -> list[str]:
             "CFPCA (mean): a delta that provably cannot lower the training error by more than "
             f"{NEGLIGIBLE:g} of it is solved as delta = 0, in closed form."
         )
-    changed = {
-        field.name: value
-        for field in fields(settings)
-        if (value := asdict(settings)[field.name]) != field.default
-    }
+    chosen = [(field, getattr(settings, field.name)) for field in fields(settings)]
+    changed = [f"{field.name} = {value}" for field, value in chosen if value != field.default]
     if changed:
-        text = ", ".join(f"{name} = {value}" for name, value in changed.items())
+        text = ", ".join(changed)
         notes.append(f"Settings other than the default: {text}.")
     return notes

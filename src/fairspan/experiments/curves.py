@@ -46,8 +46,7 @@ def pareto(dataset: str, name: str, settings: Settings) -> list[Row]:
     everything = range(len(candidates.grid))
     for i, fit in enumerate(candidates.fits(train.moments, everything, 0)):
         found = judges.scores(fit.matrix)
-        text = " ".join(f"{key}={value:g}" for key, value in candidates.grid[i].items())
-        row: Row = {"dataset": dataset, "method": name, "parameters": text}
+        row: Row = {"dataset": dataset, "method": name, "parameters": candidates.label(i)}
         rows.append(row | {"abdiff": found.abdiff, "are": found.are})
     return rows
 

@@ -14,7 +14,7 @@ from fairspan.experiments import toy
 from fairspan.experiments.comparison import titles
 from fairspan.experiments.methods import TITLES
 from fairspan.experiments.store import Row, write_atomically
-from fairspan.plotting._axes import tidy
+from fairspan.plotting._axes import new_figure, tidy
 
 COLORS = {
     "pca": "#666666",
@@ -25,31 +25,12 @@ COLORS = {
 }
 """Colours that stay apart without colour vision."""
 MARKERS = {"pca": "s", "rfpca": "o", "fairpca": "D", "fairpca-grid": "x", "cfpca-mean": "^"}
+_NEED = "Figures need"
 _GROUPS = ("#9bb8d3", "#e3b59b")
 _NAMES = TITLES | {
     "fairpca": "FairPCA (exact)",
     "fairpca-grid": "FairPCA (published algorithm)",
 }
-
-
-def new_figure(width: float, height: float) -> Any:
-    """Make an empty figure.
-
-    Parameters
-    ----------
-    width, height : float
-        Its size in inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError('Figures need matplotlib: pip install "fairspan[plot]".') from error
-    return Figure(figsize=(width, height), layout="constrained")
 
 
 def save(figure: Any, output: Path, name: str) -> list[Path]:
@@ -95,7 +76,7 @@ def draw_toy(points: Sequence[Row], arrows: Sequence[Row]) -> Any:
     matplotlib.figure.Figure
         The figure.
     """
-    figure = new_figure(10, 5.0)
+    figure = new_figure((10, 5), _NEED)
     panels = {"population": "true covariances", "sample": "covariances of the points"}
     for axes, (source, label) in zip(figure.subplots(1, 2), panels.items(), strict=True):
         for group, name in enumerate(("majority", "minority")):
@@ -137,7 +118,7 @@ def draw_pareto(rows: Sequence[Row]) -> Any:
         The figure, a panel for each data set.
     """
     names = _names(rows)
-    figure = new_figure(4.4 * len(names), 4.2)
+    figure = new_figure((4.4 * len(names), 4.2), _NEED)
     from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 
     for axes, name in zip(np.ravel(figure.subplots(1, len(names))), names, strict=True):
@@ -175,7 +156,7 @@ def draw_components(rows: Sequence[Row]) -> Any:
         The figure: a row for each data set, in and out of sample.
     """
     names = _names(rows)
-    figure = new_figure(9, 2.9 * len(names))
+    figure = new_figure((9, 2.9 * len(names)), _NEED)
     grid = figure.subplots(len(names), 2, squeeze=False)
     for line, name in zip(grid, names, strict=True):
         mine = [row for row in rows if row["dataset"] == name]
@@ -223,7 +204,7 @@ def draw_radius(rows: Sequence[Row]) -> Any:
     matplotlib.figure.Figure
         The figure: the default large, the others beside it.
     """
-    figure = new_figure(11, 5)
+    figure = new_figure((11, 5), _NEED)
     panels = figure.subplot_mosaic([[0, 0, 1], [0, 0, 2], [0, 0, 3]])
     for i, base in enumerate(toy.BASES):
         axes = panels[i]

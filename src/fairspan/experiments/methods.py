@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -16,12 +15,11 @@ from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.samadi import FairPCA
 from fairspan.experiments.settings import Settings
 from fairspan.fitting import Counting, Prepared, prepare
+from fairspan.ground.parameters import check_choice
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.spectrum import top_space
-from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers import Boundary, SolverOptions, SolverResult, solve
+from fairspan.solvers import Boundary, SolverOptions, solve
 
 TITLES = {
     "pca": "PCA",
@@ -68,6 +66,10 @@ class Method(NamedTuple):
         """Fit the chosen candidates."""
         return self.fit(moments, [self.grid[i] for i in chosen], seed)
 
+    def label(self, chosen: int) -> str:
+        """Give the parameters of a candidate as text."""
+        return " ".join(f"{name}={value:g}" for name, value in self.grid[chosen].items())
+
 
 def method(name: str, settings: Settings) -> Method:
     """Give a method by its name.
@@ -85,25 +87,23 @@ def method(name: str, settings: Settings) -> Method:
         Its grid and how to fit it.
     """
     k = settings.n_components
-    grid: list[Parameters] = [{}]
-    if name == "pca":
-        return Method(tuple(grid), partial(_pca, k))
-    if name == "rfpca":
-        grid = [{"radius": r, "fairness_weight": w} for r in RADII for w in FAIRNESS_WEIGHTS]
-        return Method(tuple(grid), partial(_rfpca, settings))
-    if name == "fairpca":
-        if settings.fairpca == "exact":
-            return Method(tuple(grid), partial(_estimated, FairPCA(k, tol=FAIRPCA_TOL)))
-        grid = [{"learning_rate": rate} for rate in LEARNING_RATES]
-        estimator = FairPCA(k, solver="multiplicative_weights", tol=FAIRPCA_TOL)
-        return Method(tuple(grid), partial(_estimated, estimator))
-    if name == "cfpca-mean":
-        grid = [{"delta": delta} for delta in DELTAS]
-        return Method(tuple(grid), partial(_cfpca_mean, k))
-    if name == "cfpca-both":
-        mus = (1.0,) if settings.mu == "published" else MUS
-        return Method(tuple({"mu": mu} for mu in mus), partial(_cfpca_both, k))
-    raise ValueError(f"method={name!r} is not known; use one of {', '.join(TITLES)}.")
+    is_exact = settings.fairpca == "exact"
+    grids: dict[str, list[Parameters]] = {
+        "pca": [{}],
+        "rfpca": [{"radius": r, "fairness_weight": w} for r in RADII for w in FAIRNESS_WEIGHTS],
+        "fairpca": [{}] if is_exact else [{"learning_rate": rate} for rate in LEARNING_RATES],
+        "cfpca-mean": [{"delta": delta} for delta in DELTAS],
+        "cfpca-both": [{"mu": mu} for mu in ((1.0,) if settings.mu == "published" else MUS)],
+    }
+    fair = FairPCA(k, solver="exact" if is_exact else "multiplicative_weights", tol=FAIRPCA_TOL)
+    fits = {
+        "pca": partial(_pca, k),
+        "rfpca": partial(_rfpca, settings),
+        "fairpca": partial(_estimated, fair),
+        "cfpca-mean": partial(_cfpca_mean, k),
+        "cfpca-both": partial(_cfpca_both, k),
+    }
+    return Method(tuple(grids[check_choice("method", name, TITLES)]), fits[name])
 
 
 def _pca(k: int, moments: GroupMoments, grid: Sequence[Parameters], seed: int) -> list[Fit]:
@@ -118,25 +118,20 @@ def _rfpca(
 ) -> list[Fit]:
     prepared = prepare(moments)
     problem = prepared.problem(settings.n_components)
-    find = _exact_solver(problem) if settings.solver == "exact" else _descent(settings, seed)
+    is_exact = settings.solver == "exact"
+    boundary = Boundary(problem) if is_exact else None
+    options = SolverOptions("boundary") if is_exact else _descent(settings, seed)
     fits = []
     for candidate in grid:
         objective = Counting().objective(moments, candidate["fairness_weight"], candidate["radius"])
-        result = find(problem, objective)
+        result = solve(problem, objective, options, boundary=boundary)
         fits.append(_projection(prepared, result.components.T, result.optimality_gap))
     return fits
 
 
-Solve = Callable[[SubspaceProblem, RobustFairObjective], SolverResult]
-
-
-def _exact_solver(problem: SubspaceProblem) -> Solve:
-    return partial(solve, options=SolverOptions("boundary"), boundary=Boundary(problem))
-
-
-def _descent(settings: Settings, seed: int) -> Solve:
+def _descent(settings: Settings, seed: int) -> SolverOptions:
     """The paper's algorithm: random starts only, and the best of the last iterates."""
-    options = SolverOptions(
+    return SolverOptions(
         "subgradient",
         max_iter=settings.descent_steps,
         n_init=DESCENTS,
@@ -144,7 +139,6 @@ def _descent(settings: Settings, seed: int) -> Solve:
         start_at_pca=False,
         rng=np.random.default_rng(seed),
     )
-    return partial(solve, options=options)
 
 
 def _cfpca_mean(k: int, moments: GroupMoments, grid: Sequence[Parameters], seed: int) -> list[Fit]:
@@ -212,7 +206,9 @@ def _estimated(
 ) -> list[Fit]:
     fits = []
     for candidate in grid:
-        with _gaps_are_recorded():
+        with warnings.catch_warnings():
+            # Rows hold the proved gap, so that a warning of it says nothing new.
+            warnings.simplefilter("ignore", ConvergenceWarning)
             fitted = estimator.set_params(**candidate).fit_moments(moments)
         # Averages of projections are applied as they are; other relaxations are rounded first.
         V = fitted.components_
@@ -220,14 +216,6 @@ def _estimated(
         matrix = fitted.relaxation_ if averaged else V.T @ V
         fits.append(Fit(np.asarray(matrix), V, float(fitted.optimality_gap_)))
     return fits
-
-
-@contextmanager
-def _gaps_are_recorded() -> Iterator[None]:
-    """Rows hold the proved gap, so that a warning of it says nothing new."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        yield
 
 
 def _projection(prepared: Prepared, V: FloatArray, gap: float) -> Fit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -98,24 +99,21 @@ def write_toy(rows: list[Row], request: Request) -> list[Path]:
     """Write Figure 1 and its angles."""
     points, arrows = [r for r in rows if "x" in r], [r for r in rows if "angle" in r]
     columns = ("source", "method", "fairness_weight", "angle", "error_majority", "error_minority")
-    path = write_csv(request.output / "figure1.csv", arrows, columns)
-    return [path, *figures.save(figures.draw_toy(points, arrows), request.output, "figure1")]
+    return _write_figure("figure1", figures.draw_toy(points, arrows), arrows, columns, request)
 
 
 def write_pareto(rows: list[Row], request: Request) -> list[Path]:
     """Write the trade-offs."""
     columns = ("dataset", "method", "parameters", *_SCORES)
-    path = write_csv(request.output / "figure-pareto.csv", rows, columns)
-    return [path, *figures.save(figures.draw_pareto(rows), request.output, "figure-pareto")]
+    return _write_figure("figure-pareto", figures.draw_pareto(rows), rows, columns, request)
 
 
 def write_components(rows: list[Row], request: Request) -> list[Path]:
     """Write errors against the number of components."""
     keys, values = ("dataset", "k", "method", "group"), ("error_in_sample", "error")
     averages = means(rows, values, keys)
-    path = write_csv(request.output / "figure-components.csv", averages, (*keys, *values))
     figure = figures.draw_components(averages)
-    return [path, *figures.save(figure, request.output, "figure-components")]
+    return _write_figure("figure-components", figure, averages, (*keys, *values), request)
 
 
 def write_radius(rows: list[Row], request: Request) -> list[Path]:
@@ -128,8 +126,15 @@ def write_radius(rows: list[Row], request: Request) -> list[Path]:
         for (base, alpha), s in groups.items()
     ]
     columns = ("base", "alpha", "mean", "deviation")
-    path = write_csv(request.output / "figure-radius.csv", averages, columns)
-    return [path, *figures.save(figures.draw_radius(averages), request.output, "figure-radius")]
+    figure = figures.draw_radius(averages)
+    return _write_figure("figure-radius", figure, averages, columns, request)
+
+
+def _write_figure(
+    name: str, figure: Any, rows: list[Row], columns: Sequence[str], request: Request
+) -> list[Path]:
+    path = write_csv(request.output / f"{name}.csv", rows, columns)
+    return [path, *figures.save(figure, request.output, name)]
 
 
 def _write_scores(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,80 +39,80 @@ class Target(NamedTuple):
     write: Callable[[list[Row], Request], list[Path]]
 
 
-def _split_tasks(
-    experiment: str, function: Callable[..., list[Row]], datasets: Sequence[str], request: Request
+Case = tuple[str, str, tuple[object, ...], str | None]
+"""The name of a file, a batch, the arguments of the function that makes the rows, a data set."""
+
+
+def _tasks(
+    experiment: str, function: Callable[..., list[Row]], request: Request, cases: Iterable[Case]
 ) -> list[Task]:
-    """Make a task for each data set, split and method; a split's methods are one batch."""
     folder = f"{experiment}-{request.settings.key}"
     return [
-        Task(
-            file=f"{folder}/{dataset}/{seed}-{name}",
-            batch=f"{dataset}-{seed}",
-            function=function,
-            arguments=(dataset, seed, name, request.settings),
-            dataset=dataset,
-        )
-        for dataset in datasets
-        for seed in range(request.seeds or SPLITS)
-        for name in request.method_names
+        Task(f"{folder}/{file}", batch, function, arguments, dataset)
+        for file, batch, arguments, dataset in cases
     ]
 
 
-def _score_tasks(request: Request) -> list[Task]:
-    return _split_tasks("scores", trials.scores, request.datasets or TABLES, request)
+def _split_tasks(
+    experiment: str,
+    function: Callable[..., list[Row]],
+    request: Request,
+    datasets: Sequence[str] = TABLES,
+) -> list[Task]:
+    """Make a task for each data set, split and method; a split's methods are one batch."""
+    cases: list[Case] = [
+        (f"{one}/{seed}-{name}", f"{one}-{seed}", (one, seed, name, request.settings), one)
+        for one in request.datasets or datasets
+        for seed in range(request.seeds or SPLITS)
+        for name in request.method_names
+    ]
+    return _tasks(experiment, function, request, cases)
 
 
-def _leakage_tasks(request: Request) -> list[Task]:
-    return _split_tasks("leakage", trials.leakage, request.datasets or TABLES, request)
+_score_tasks = partial(_split_tasks, "scores", trials.scores)
+_leakage_tasks = partial(_split_tasks, "leakage", trials.leakage)
 
 
 def _face_tasks(request: Request) -> list[Task]:
     """Faces are centred but not scaled, with two folds and 500 steps of descent."""
     settings = replace(request.settings, n_folds=2, scale=False, descent_steps=500)
-    return _split_tasks("scores", trials.scores, [FACES], replace(request, settings=settings))
+    return _score_tasks(replace(request, settings=settings), [FACES])
 
 
 def _size_tasks(request: Request) -> list[Task]:
-    folder = f"sizes-{request.settings.key}"
-    return [
-        Task(f"{folder}/{name}", name, trials.size, (name, 0, request.settings), name)
-        for name in request.datasets or (*TABLES, FACES)
-    ]
+    names = request.datasets or (*TABLES, FACES)
+    cases = ((name, name, (name, 0, request.settings), name) for name in names)
+    return _tasks("sizes", trials.size, request, cases)
 
 
 def _toy_tasks(request: Request) -> list[Task]:
-    folder = f"toy-{request.settings.key}"
-    arrows = [
-        Task(f"{folder}/{source}", "toy", toy.arrows, (source, 0))
-        for source in ("population", "sample")
-    ]
-    return [Task(f"{folder}/points", "toy", toy.points, (0,)), *arrows]
+    arrows = ((source, "toy", (source, 0), None) for source in ("population", "sample"))
+    points = _tasks("toy", toy.points, request, [("points", "toy", (0,), None)])
+    return [*points, *_tasks("toy", toy.arrows, request, arrows)]
 
 
 def _pareto_tasks(request: Request) -> list[Task]:
-    folder, settings = f"pareto-{request.settings.key}", request.settings
-    return [
-        Task(f"{folder}/{name}/{method}", name, curves.pareto, (name, method, settings), name)
+    cases = (
+        (f"{name}/{method}", name, (name, method, request.settings), name)
         for name in request.datasets or curves.PARETO_TABLES
         for method in curves.PARETO_METHODS
-    ]
+    )
+    return _tasks("pareto", curves.pareto, request, cases)
 
 
 def _component_tasks(request: Request) -> list[Task]:
-    folder, settings = f"components-{request.settings.key}", request.settings
-    return [
-        Task(f"{folder}/{name}/{i}", f"{name}-{i}", curves.components, (name, i, settings), name)
+    cases = (
+        (f"{name}/{i}", f"{name}-{i}", (name, i, request.settings), name)
         for name in request.datasets or curves.COMPONENT_TABLES
         for i in range(request.seeds or curves.SPLITS)
-    ]
+    )
+    return _tasks("components", curves.components, request, cases)
 
 
 def _radius_tasks(request: Request) -> list[Task]:
-    folder, settings = f"radius-{request.settings.key}", request.settings
-    return [
-        Task(f"{folder}/{i}", str(i), toy.radius, (i, settings))
-        for i in range(request.seeds or toy.SIMULATIONS)
-    ]
+    numbers = range(request.seeds or toy.SIMULATIONS)
+    cases = ((str(i), str(i), (i, request.settings), None) for i in numbers)
+    return _tasks("radius", toy.radius, request, cases)
 
 
 _METHODS = tuple(TITLES)

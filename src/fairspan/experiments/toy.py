@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from fairspan.datasets import FIGURE1_COVARIANCES
 from fairspan.estimators.samadi import FairPCA
 from fairspan.experiments.methods import FAIRPCA_TOL
 from fairspan.experiments.protocol import GROUPS, Part, judge, standardized
@@ -17,8 +18,6 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.solvers import Boundary, SolverOptions, solve
 
-COVARIANCES = np.array([[[4.0, 0.0], [0.0, 0.2]], [[0.2, 0.4], [0.4, 3.0]]])
-"""Of the majority and of the minority; both have mean 0."""
 SIZES = (500, 200)
 WEIGHTS = (0.0, 0.1, 0.15, 0.17, 0.2, 0.22, 0.23, 0.24, 0.25, 1.0)
 """Fairness weights of the arrows."""
@@ -47,7 +46,7 @@ def sample(rng: np.random.Generator, sizes: tuple[int, ...]) -> Part:
     Part
         The points.
     """
-    pairs = zip(COVARIANCES, sizes, strict=True)
+    pairs = zip(FIGURE1_COVARIANCES, sizes, strict=True)
     points = [rng.multivariate_normal(np.zeros(2), covariance, size=n) for covariance, n in pairs]
     return Part(np.concatenate(points), np.repeat(GROUPS, sizes))
 
@@ -97,20 +96,17 @@ def arrows(source: str, seed: int) -> list[Row]:
         result = solve(problem, objective, WALK, boundary=boundary)
         found.append(("rfpca", weight, result.components.T))
     found.append(("fairpca", 0.0, FairPCA(1, tol=FAIRPCA_TOL).fit_moments(moments).components_.T))
-    rows = []
-    for name, weight, V in found:
-        errors = problem.errors(V)
-        rows.append(
-            {
-                "source": source,
-                "method": name,
-                "fairness_weight": weight,
-                "angle": math.degrees(math.atan2(V[1, 0], V[0, 0])) % 180,
-                "error_majority": float(errors[0]),
-                "error_minority": float(errors[1]),
-            }
-        )
-    return rows
+    return [
+        {
+            "source": source,
+            "method": name,
+            "fairness_weight": weight,
+            "angle": math.degrees(math.atan2(V[1, 0], V[0, 0])) % 180,
+            "error_majority": float(problem.errors(V)[0]),
+            "error_minority": float(problem.errors(V)[1]),
+        }
+        for name, weight, V in found
+    ]
 
 
 def radius(simulation: int, settings: Settings) -> list[Row]:
@@ -153,5 +149,5 @@ def _population() -> GroupMoments:
         squared_weights=sizes,
         shift=np.zeros(2),
         offsets=np.zeros((2, 2)),
-        scatters=COVARIANCES * sizes[:, None, None],
+        scatters=FIGURE1_COVARIANCES * sizes[:, None, None],
     )

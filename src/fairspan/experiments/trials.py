@@ -105,5 +105,4 @@ def _trial(dataset: str, seed: int, settings: Settings) -> Trial:
 
 def _fitted(trial: Trial, candidates: Method) -> tuple[str, Fit]:
     chosen = trial.select(candidates)
-    text = " ".join(f"{name}={value:g}" for name, value in candidates.grid[chosen].items())
-    return text, trial.fit(candidates, chosen)
+    return candidates.label(chosen), trial.fit(candidates, chosen)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 from fairspan.ground.warn import warn
 
-P = ParamSpec("P")
-R = TypeVar("R")
+C = TypeVar("C", bound=Callable[..., Any])
 
 
-def renamed(old: str, new: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function accept a keyword under its old name too.
+def renamed(old: str, new: str) -> Callable[[C], C]:
+    """Let a function, or the constructor of a class, accept a keyword under its old name too.
 
     Parameters
     ----------
@@ -26,9 +25,14 @@ def renamed(old: str, new: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         Decorates the function.
     """
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+    def decorate(function: C) -> C:
+        if isinstance(function, type):
+            made: Any = function
+            made.__init__ = decorate(made.__init__)
+            return function
+
         @wraps(function)
-        def call(*args: Any, **keywords: Any) -> R:
+        def call(*args: Any, **keywords: Any) -> Any:
             if old in keywords:
                 if new in keywords:
                     raise TypeError(f"{old} is the old name of {new}; give {new} only.")
@@ -36,6 +40,6 @@ def renamed(old: str, new: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
                 keywords[new] = keywords.pop(old)
             return function(*args, **keywords)
 
-        return call
+        return cast(C, call)
 
     return decorate

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -11,11 +13,25 @@ def axes_or_new(ax: Any, size: tuple[float, float] = (7.0, 4.5)) -> Any:
         if not hasattr(ax, "spines"):
             raise TypeError(f"ax={ax!r} is no axes of matplotlib; leave it out for a new figure.")
         return ax
-    try:
+    with matplotlib_for("Plots need"):
         import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError('Plots need matplotlib: pip install "fairspan[plot]".') from error
     return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def new_figure(size: tuple[float, float], who: str) -> Any:
+    """Give a figure that no window shows, for files."""
+    with matplotlib_for(who):
+        from matplotlib.figure import Figure
+    return Figure(figsize=size, layout="constrained")
+
+
+@contextmanager
+def matplotlib_for(who: str) -> Iterator[None]:
+    """Say how to get matplotlib where it is missing."""
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(f'{who} matplotlib: pip install "fairspan[plot]".') from error
 
 
 def tidy(axes: Any) -> Any:

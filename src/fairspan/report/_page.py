@@ -105,14 +105,12 @@ def html_page(content: dict[str, Any]) -> str:
 
     library = "\n".join(Resources(mode="inline", components=["bokeh"], log_level="error").js_raw)
     texts = {name: content[name] for name in ("title", "scope")} | _captions(content)
-    facts = [fact for some in _facts(content).values() for fact in some.items()]
-    rows = (
-        f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>"
-        for name, text in [*facts, ("versions", _versions(content))]
-    )
     # A number and its % stay in one line.
     parts = {name: html.escape(text).replace(" %", "&nbsp;%") for name, text in texts.items()} | {
-        "facts": "".join(rows),
+        "panels": "".join(
+            f'<section class="card"><h2>{html.escape(title)}</h2>{panel(content)}</section>'
+            for title, panel in PANELS.items()
+        ),
         "style": _colours() + _file("page.css"),
         "library": library.replace("</script", "<\\/script"),
         "data": embedded_json(_page_data(content)),
@@ -121,6 +119,23 @@ def html_page(content: dict[str, Any]) -> str:
     }
     # One pass, so that no text of the data is taken for a place to fill.
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _file("page.html"))
+
+
+def _card_panel(content: dict[str, Any]) -> str:
+    """The model card's facts, which do not follow the sliders."""
+    facts = [fact for some in _facts(content).values() for fact in some.items()]
+    rows = (
+        f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>"
+        for name, text in [*facts, ("versions", _versions(content))]
+    )
+    return (
+        '<p class="muted">Describes the report&rsquo;s own setting, not that of the sliders.</p>'
+        f'<dl class="facts" id="facts">{"".join(rows)}</dl>'
+    )
+
+
+PANELS = {"Model card": _card_panel}
+"""Sections that need no script: titles, and functions from a report's content to html."""
 
 
 def embedded_json(value: Any) -> str:

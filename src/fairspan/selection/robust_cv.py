@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -32,6 +32,8 @@ from fairspan.selection.winner import WinnerMixin
 from fairspan.solvers import Patience
 
 
+@renamed("gap_centring", "gap_centering")
+@dataclass(eq=False, repr=False)
 class RobustFairPCACV(WinnerMixin, BaseEstimator):
     """RobustFairPCA with its parameters chosen by cross-validation.
 
@@ -132,47 +134,25 @@ n_iter_
     # Requested for the whole class, as by the other estimators.
     __metadata_request__fit = {"sensitive_features": True}  # noqa: RUF012
 
-    @renamed("gap_centring", "gap_centering")
-    def __init__(
-        self,
-        n_components: int | Sequence[int] = defaults.N_COMPONENTS,
-        *,
-        fairness_weights: Sequence[float] = (0, 0.5, 1, 1.5, 2, 2.5),
-        radii: Sequence[float | Mapping[Any, float]] = (0.05, 0.1, 0.15),
-        cv: Any = 3,
-        scoring: str | Callable[[GroupValues], float] = "total_plus_gap",
-        total_budget: float | None = None,
-        gap_budget: float | None = None,
-        gap_centering: str = "global",
-        standardize: bool = False,
-        rescale_folds: bool = False,
-        group_weights: str | Mapping[Any, float] = "share",
-        missing_groups: str = "raise",
-        solver: str = "auto",
-        tol: float = defaults.TOL,
-        max_iter: int = defaults.MAX_ITER,
-        max_time: float = defaults.MAX_TIME,
-        refit: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.fairness_weights = fairness_weights
-        self.radii = radii
-        self.cv = cv
-        self.scoring = scoring
-        self.total_budget = total_budget
-        self.gap_budget = gap_budget
-        self.gap_centering = gap_centering
-        self.standardize = standardize
-        self.rescale_folds = rescale_folds
-        self.group_weights = group_weights
-        self.missing_groups = missing_groups
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.refit = refit
-        self.random_state = random_state
+    n_components: int | Sequence[int] = defaults.N_COMPONENTS
+    _: KW_ONLY
+    fairness_weights: Sequence[float] = (0, 0.5, 1, 1.5, 2, 2.5)
+    radii: Sequence[float | Mapping[Any, float]] = (0.05, 0.1, 0.15)
+    cv: Any = 3
+    scoring: str | Callable[[GroupValues], float] = "total_plus_gap"
+    total_budget: float | None = None
+    gap_budget: float | None = None
+    gap_centering: str = "global"
+    standardize: bool = False
+    rescale_folds: bool = False
+    group_weights: str | Mapping[Any, float] = "share"
+    missing_groups: str = "raise"
+    solver: str = "auto"
+    tol: float = defaults.TOL
+    max_iter: int = defaults.MAX_ITER
+    max_time: float = defaults.MAX_TIME
+    refit: bool = True
+    random_state: Any = None
 
     def fit(
         self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None

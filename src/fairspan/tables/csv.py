@@ -206,26 +206,18 @@ class _CsvFile:
                     self.tell(raw.tell())
                     yield arrow_piece(table, wanted, met, is_text=True)
 
-    def _arrow(self, data: _Ended, names: list[Any], types: dict[Any, Any]) -> Any:
+    def _arrow(self, data: _Ended, wanted: list[Any], types: dict[Any, Any]) -> Any:
         from pyarrow import csv as arrow
 
-        spare = ["\0"] * (self.width - len(self.names))
-        return arrow.open_csv(
-            data,
-            arrow.ReadOptions(
-                block_size=_BLOCK, column_names=[*self.names, *spare], skip_rows_after_names=1
-            ),
-            arrow.ParseOptions(
-                delimiter=self.separator, newlines_in_values=True, invalid_row_handler=data.judge
-            ),
-            arrow.ConvertOptions(
-                include_columns=names,
-                column_types=types,
-                null_values=list(MISSING_WORDS),
-                true_values=["true", "True", "TRUE"],
-                false_values=["false", "False", "FALSE"],
-            ),
-        )
+        names = [*self.names, *["\0"] * (self.width - len(self.names))]
+        cut = arrow.ParseOptions(delimiter=self.separator, newlines_in_values=True)
+        cut.invalid_row_handler = data.judge
+        convert = arrow.ConvertOptions(include_columns=wanted, column_types=types)
+        convert.null_values = [*MISSING_WORDS]
+        convert.true_values = ["true", "True", "TRUE"]
+        convert.false_values = ["false", "False", "FALSE"]
+        blocks = arrow.ReadOptions(block_size=_BLOCK, column_names=names, skip_rows_after_names=1)
+        return arrow.open_csv(data, blocks, cut, convert)
 
 
 def _numbers(columns: dict[str, Any], lines: Any, name: Name, met: Findings) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any, Unpack
 
@@ -24,7 +23,8 @@ from fairspan.ground.types import FLOATS
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.moments.sparse import SPARSE_FORMATS
-from fairspan.tables.columns import TableOptions, choose
+from fairspan.tables.choose import choose
+from fairspan.tables.columns import TableOptions
 from fairspan.tables.groups import Partial, partial_moments
 from fairspan.tables.pieces import Wanted
 from fairspan.tables.rows import Add, Step, table_moments
@@ -72,21 +72,16 @@ def moments_from_dask(
     columns = choose("the frame", kinds_of(sample.schema), sensitive, features, options)
 
     def run(step: Step, add: Add, wanted: Wanted) -> Any:
-        return map_and_add(_FrameTask(step, wanted), frame[wanted.names].to_delayed(), add)
+        task = partial(_frame_step, step, wanted)
+        return map_and_add(task, frame[wanted.names].to_delayed(), add)
 
     return table_moments(columns, run, "the frame").moments
 
 
-@dataclass(frozen=True)
-class _FrameTask:
-    step: Step
-    wanted: Wanted
+def _frame_step(step: Step, wanted: Wanted, frame: Any) -> Any:
+    import pyarrow as pa
 
-    def __call__(self, frame: Any) -> Any:
-        import pyarrow as pa
-
-        table = pa.Table.from_pandas(frame, preserve_index=False)
-        return self.step(frame_part([table]), self.wanted)
+    return step(frame_part([pa.Table.from_pandas(frame, preserve_index=False)]), wanted)
 
 
 def map_and_add(task: Callable[[Any], Any], parts: Iterable[Any], add: Add) -> Any:

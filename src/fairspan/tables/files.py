@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,28 +14,21 @@ import numpy as np
 from fairspan.ground.parameters import check_choice, is_listing
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.tables.columns import Columns, TableOptions, choose
+from fairspan.tables.choose import choose
+from fairspan.tables.columns import Columns, TableOptions
 from fairspan.tables.csv import Dialect, open_csv
 from fairspan.tables.findings import Findings, Name, TableError
 from fairspan.tables.groups import parser
 from fairspan.tables.parts import FilePart, find_parts, kind_of, known_kind
-from fairspan.tables.pieces import TEXT, Coded, Table, Wanted
-from fairspan.tables.rows import (
-    Add,
-    Rows,
-    Step,
-    TableMoments,
-    complete_rows,
-    settled,
-    table_moments,
-)
+from fairspan.tables.pieces import TEXT, Coded, Piece, Table, Wanted, objects
+from fairspan.tables.rows import Add, RowReader, Step, TableMoments, settled, table_moments
 from fairspan.tables.typed import kind_of_array, open_arrow, open_npy
 
 ENGINES = ("process", "dask", "spark")
 
 
 class FileOptions(TableOptions, total=False):
-    """How files are read: the keywords of :class:`TableOptions`, and two for csv files.
+    """How files are read: the keywords of ``TableOptions``, and two for csv files.
 
     Attributes
     ----------
@@ -172,24 +164,20 @@ class Files:
         untyped = [name for name in columns.sensitive if self._is_untyped(name)]
         return table_moments(columns, partial(self._run, columns), self.where, untyped)
 
-    def rows(self, columns: Columns, kept: tuple[Name, ...] = ()) -> TableRows:
-        """Hold all complete rows in memory, with some columns as they are."""
-        met = Findings()
-
-        def step(table: Table, wanted: Wanted) -> list[Rows]:
-            rows = complete_rows(columns, table, wanted, met)
-            return [replace(some, X=some.X.copy()) for some in rows]
-
-        found = self._run(columns, step, operator.add, columns.wanted._replace(kept=kept))
+    def rows(self, columns: Columns) -> TableRows:
+        """Hold all complete rows of one file in memory."""
+        reader = RowReader(columns, self.first)
+        found = [replace(rows, X=rows.X.copy()) for rows in reader.read(columns.wanted)]
+        met = reader.met
         if not sum(len(rows.X) for rows in found):
-            raise TableError(f"{self.where} has no rows{met.why_none}.")
-        labels, handed = [rows.labels for rows in found], [rows.kept for rows in found]
+            raise TableError(f"{self.where} has no rows to compute moments of{met.why_none}.")
+        labels, kept = [rows.labels for rows in found], [rows.kept for rows in found]
         groups = {name: self._joined(name, labels) for name in columns.sensitive}
         return TableRows(
             np.concatenate([rows.X for rows in found]),
             None if columns.weight is None else np.concatenate([rows.weight for rows in found]),
             groups if len(groups) > 1 else next(iter(groups.values()), None),
-            {name: self._joined(name, handed, is_kept=True) for name in kept},
+            {name: self._joined(name, kept, is_kept=True) for name in columns.kept},
             columns,
             met.sentences(columns.categories),
             met.dropped,
@@ -197,11 +185,12 @@ class Files:
 
     def _joined(self, name: Name, parts: list[dict[Name, Coded]], *, is_kept: bool = False) -> Any:
         """Join the labels of a column and find their type; what is kept is text or whole."""
-        coded = Coded.joined([part[name] for part in parts])
-        parse = parser(list(coded.values))
-        if self._is_untyped(name) and (parse is int or not is_kept):
-            coded = coded.recoded(map(parse, coded.values))
-        return coded.listed()
+        labels = np.concatenate([part[name].listed() for part in parts])
+        values = {*labels} - {None}
+        parse = parser(list(values))
+        if not self._is_untyped(name) or (is_kept and parse is not int):
+            return labels
+        return objects(map({value: parse(value) for value in values}.get, labels))
 
     def _is_untyped(self, name: Name) -> bool:
         return isinstance(name, int) or self.first.kinds.get(name) == TEXT
@@ -232,8 +221,12 @@ class _FileTask:
     def __call__(self, part: FilePart) -> Any:
         table = open_table(part, self.dialect)
         self._check_columns(part, table)
-        with _naming(part.path):
+        try:
             return self.step(table, self.wanted)
+        except TableError:
+            raise
+        except ValueError as error:
+            raise TableError(f"{part.path!r}: {error}") from error
 
     def _check_columns(self, part: FilePart, table: Table) -> None:
         found = {*table.kinds}
@@ -249,7 +242,7 @@ class _FileTask:
 
 
 def open_table(part: FilePart, dialect: Dialect) -> Table:
-    """Open a table by the ending of its name."""
+    """Open a table by the ending of its name; whatever is wrong with it, the file is named."""
     # What is no file says so itself.
     with open(part.path, "rb"):
         kind = known_kind(part.path)
@@ -260,21 +253,26 @@ def open_table(part: FilePart, dialect: Dialect) -> Table:
             table = open_npy(part.path)
         else:
             table = open_arrow(part.path, kind == "parquet")
-    return part.keyed(table) if part.keys else table
+
+    def read(wanted: Wanted, met: Findings) -> Iterator[Piece]:
+        with _naming(part.path):
+            yield from table.read(wanted, met)
+
+    named = replace(table, read=read)
+    return part.keyed(named) if part.keys else named
 
 
 @contextmanager
 def _naming(path: str) -> Iterator[None]:
-    """Name the file, whatever is wrong with it."""
+    """Name the file; what pyarrow raises are its own exceptions, OSError and ValueError."""
     try:
         yield
-    except TableError:
+    except (TableError, ImportError, MemoryError):
         raise
     except UnicodeError as error:
-        encoding = getattr(error, "encoding", "its encoding")
         raise TableError(
-            f"{path!r} is not text in {encoding}; if it is a csv file, name its encoding, for "
-            "instance encoding='latin-1'."
+            f"{path!r} is not text in {getattr(error, 'encoding', 'its encoding')}; if it is a csv "
+            "file, name its encoding, for instance encoding='latin-1'."
         ) from None
-    except ValueError as error:
-        raise TableError(f"{path!r}: {error}") from error
+    except Exception as error:
+        raise TableError(f"{path!r} cannot be read: {error}") from None

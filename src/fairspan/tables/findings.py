@@ -94,24 +94,19 @@ class Findings:
             ),
         )
 
-    def is_refused(self, missing: Any) -> bool:
-        """Whether the rows cannot be used, under the rule for missing values."""
-        return bool(self.text or self.faults or (self.missing and missing != "drop_rows"))
-
-    def refuse(self, where: str, missing: Any, weight: Name | None) -> None:
-        """Raise if the rows cannot be used, naming all columns and the ways out."""
+    def refusal(self, where: str, drops: bool, weight: Name | None) -> str | None:
+        """Say why the rows cannot be used, if so, naming all columns and the ways out."""
         if self.text:
-            raise TableError(not_numbers(where, self.text, weight))
-        if self.missing and missing != "drop_rows":
+            return not_numbers(where, self.text, weight)
+        if self.missing and not drops:
             words = ", ".join(map(repr, self.words))
             label = f" A label spelled {words} counts as missing in csv files." if words else ""
-            raise TableError(
+            return (
                 f"{where} has {self._missing} of {self.rows:,} rows. Leave out those rows with "
                 "missing='drop_rows' or those columns with drop=[...], or fill them in with "
                 f"missing={{column: value}}.{label}"
             )
-        if self.faults:
-            raise TableError(f"{where} cannot be used: {_some(self.faults, '; ')}.")
+        return f"{where} cannot be used: {_some(self.faults, '; ')}." if self.faults else None
 
     @property
     def why_none(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,32 +18,27 @@ from fairspan.tables.cells import number_of
 from fairspan.tables.findings import Findings, TableError
 from fairspan.tables.pieces import TEXT, Coded, Piece, Table, Wanted, objects
 
+KNOWN = ".csv, .csv.gz, .tsv, .tsv.gz, .npy, .parquet, .pq, .arrow, .feather, .ipc"
 _KINDS = {
-    "parquet": (".parquet", ".pq"),
-    "arrow": (".arrow", ".feather", ".ipc"),
-    "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),
-    "npy": (".npy",),
+    "parquet": re.compile(r"\.(parquet|pq)$"),
+    "arrow": re.compile(r"\.(arrow|feather|ipc)$"),
+    "csv": re.compile(r"\.[ct]sv(\.gz)?$"),
+    "npy": re.compile(r"\.npy$"),
 }
-SUFFIXES = {suffix: kind for kind, suffixes in _KINDS.items() for suffix in suffixes}
-_NAMED = {".txt": "csv", ".gz": "csv"}
-"""Endings of tables that are named one by one; in folders they may be anything."""
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
-def kind_of(path: str | os.PathLike[str], *, is_named: bool = True) -> str | None:
-    """Tell the kind of a file by its name."""
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    known = SUFFIXES | (_NAMED if is_named else {})
-    return known.get("".join(suffixes[-2:])) or known.get("".join(suffixes[-1:]))
+def kind_of(path: str, *, is_named: bool = True) -> str | None:
+    """Tell the kind of a file by its name; what is named may be text of other endings, too."""
+    text = "csv" if is_named and path.lower().endswith((".txt", ".gz")) else None
+    return next((kind for kind, end in _KINDS.items() if end.search(path.lower())), text)
 
 
 def known_kind(path: str) -> str:
     """Tell the kind of a file by its name, which must be known."""
     kind = kind_of(path)
     if kind is None:
-        raise TableError(
-            f"{path!r} is of no known kind; names of tables end with {', '.join(SUFFIXES)}."
-        )
+        raise TableError(f"{path!r} is of no known kind; names of tables end with {KNOWN}.")
     return kind
 
 
@@ -125,7 +121,7 @@ def find_parts(paths: Any) -> list[FilePart]:
             raise TypeError(f"paths={paths!r} holds {path!r}; give paths of files or folders.")
     parts = [part for path in given for part in _parts(os.fspath(path))]
     if not parts:
-        raise ValueError(f"paths={paths!r} holds no files; known are {', '.join(SUFFIXES)}.")
+        raise ValueError(f"paths={paths!r} holds no files; known are {KNOWN}.")
     _check_once(parts)
     kinds = sorted({known_kind(part.path) for part in parts})
     if len(kinds) > 1:

@@ -32,14 +32,6 @@ class Coded:
         codes = np.fromiter(map(lookup.__getitem__, cells), np.int32, len(cells))
         return cls(codes, objects(lookup))
 
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """Put pieces of a column one after the other."""
-        values = np.concatenate([objects(part.values) for part in parts])
-        starts = np.cumsum([0, *(len(part.values) for part in parts[:-1])])
-        codes = [np.where(p.codes < 0, -1, p.codes + s) for p, s in zip(parts, starts, strict=True)]
-        return cls(np.concatenate(codes), values).recoded(values)
-
     def recoded(self, values: Iterable[Any]) -> Self:
         """Put another value, or None for no value, in the place of each; equal ones become one."""
         lookup: dict[Any, int] = {}
@@ -47,7 +39,9 @@ class Coded:
         return type(self)(np.array([*places, -1], np.int32)[self.codes], objects(lookup))
 
     def filled(self, value: Any) -> Self:
-        """Put a value where there is none."""
+        """Put a value where there is none; None leaves it so."""
+        if value is None:
+            return self
         codes = np.where(self.codes < 0, len(self.values), self.codes)
         return type(self)(codes, objects([*self.values, value]))
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, Unpack
 
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.tables.columns import TableOptions, choose
+from fairspan.tables.choose import choose
+from fairspan.tables.columns import TableOptions
 from fairspan.tables.pieces import Wanted
 from fairspan.tables.rows import Add, Step, table_moments
 from fairspan.tables.typed import frame_part, kinds_of, missing_extra
@@ -64,25 +65,19 @@ def moments_from_spark(
         quoted = ["`" + str(name).replace("`", "``") + "`" for name in wanted.names]
         # Spark looks columns up by unquoted names from here on; positions need no quotes.
         numbered = frame.select(*quoted).toDF(*map(str, range(len(quoted))))
-        task = _ArrowTask(step, wanted)
-        pickled = numbered.mapInArrow(task.run, "part binary")
+        pickled = numbered.mapInArrow(partial(_partition_step, step, wanted), "part binary")
         return pickled.rdd.map(_unpickle).treeReduce(add, _DEPTH)
 
     return table_moments(columns, run, "the frame").moments
 
 
-@dataclass(frozen=True)
-class _ArrowTask:
-    step: Step
-    wanted: Wanted
+def _partition_step(step: Step, wanted: Wanted, batches: Iterator[Any]) -> Iterator[Any]:
+    """Give one row for a partition: its pickled part."""
+    import pyarrow as pa
 
-    def run(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Give one row for a partition: its pickled part."""
-        import pyarrow as pa
-
-        named = (batch.rename_columns(self.wanted.names) for batch in batches)
-        part = pickle.dumps(self.step(frame_part(named), self.wanted))
-        yield pa.RecordBatch.from_arrays([pa.array([part], pa.binary())], names=["part"])
+    named = (batch.rename_columns(wanted.names) for batch in batches)
+    part = pickle.dumps(step(frame_part(named), wanted))
+    yield pa.RecordBatch.from_arrays([pa.array([part], pa.binary())], names=["part"])
 
 
 def _unpickle(row: Any) -> Any:

@@ -28,26 +28,15 @@ def open_arrow(path: str, is_parquet: bool) -> Table:
     except ImportError as error:
         raise missing_extra("files", f"pyarrow to read {path!r}") from error
 
-    def unreadable(error: Exception) -> TableError:
-        form = "Parquet" if is_parquet else "Arrow"
-        return TableError(f"{path!r} cannot be read as {form}: {error}")
-
-    try:
-        schema = parquet.read_schema(path) if is_parquet else _stream(path).schema
-    # What it raises for damaged files are its own exceptions, OSError and ValueError.
-    except Exception as error:
-        raise unreadable(error) from None
+    schema = parquet.read_schema(path) if is_parquet else _stream(path).schema
     check_once(path, schema.names)
     # Pandas marks the index; one that only counts rows is no column.
     index = (schema.pandas_metadata or {}).get("index_columns", ())
 
     def read(wanted: Wanted, met: Findings) -> Iterator[Piece]:
         batches = (_parquet if is_parquet else _batches)(path, wanted, schema)
-        try:
-            for table in one_ahead(in_tables(batches, wanted.rows)):
-                yield arrow_piece(table, wanted, met)
-        except Exception as error:
-            raise unreadable(error) from None
+        for table in one_ahead(in_tables(batches, wanted.rows)):
+            yield arrow_piece(table, wanted, met)
 
     names = frozenset(name for name in index if isinstance(name, str))
     return Table(repr(path), kinds_of(schema), read, names)
