@@ -39,12 +39,6 @@ def findings(plain: Any, fair: Any) -> Findings:
     )
 
 
-def paragraph(found: Findings) -> str:
-    """Say what was found: the groups and the price first, then the proof."""
-    first = console.paint(console.sentences(found.headline, found.effect), "bold")
-    return "\n".join(filter(None, (first, console.sentences(found.proof))))
-
-
 def errors_table(models: Mapping[str, Any]) -> str:
     """Set the errors of every group under each model side by side, with gap and total."""
     first = next(iter(models.values()))
@@ -64,11 +58,6 @@ def opening(options: Any, moments: GroupMoments, data: Any | None, more: str = "
     by, notes = ("", ()) if data is None else (data.columns.by, data.notes)
     line = data_line(Path(options.data).name, moments, by)
     return [f"{line}{more}", *(f"  {note}" for note in notes)]
-
-
-def made_page(path: str) -> str:
-    """Say where a page is."""
-    return f"Report: {path} (open it in a browser)"
 
 
 def data_line(name: str, moments: GroupMoments, by: str = "") -> str:
