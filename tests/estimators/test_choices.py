@@ -206,7 +206,7 @@ def test_missing_values_of_every_kind_and_in_several_columns_are_found():
     assert set(own.labels) == {("f", "x"), ("f", "y"), ("missing", "x"), ("m", "missing")}
     total = encode_groups(frame, missing_groups="total_only")
     assert set(total.labels) == {("f", "x"), ("f", "y"), "missing"}
-    with pytest.raises(ValueError, match="rename the first"):
+    with pytest.raises(ValueError, match="rename those labels"):
         encode_groups(["missing", None], missing_groups="own_group")
 
 

@@ -1,4 +1,4 @@
-"""Any projection, judged on any data: the one place where errors of others' subspaces are found."""
+"""Any projection, judged on any data: the one place that computes errors of given subspaces."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from fairspan.ground.listed import listed
 from fairspan.ground.parameters import LARGEST, check_choice
 from fairspan.ground.rows import check_real, check_weights
 from fairspan.ground.types import FloatArray
@@ -23,7 +24,7 @@ _TOO_LARGE = "too large to compute with in double precision. Look for outliers, 
 
 @dataclass(frozen=True)
 class Projection:
-    """Components with the centre and scale that belong to them.
+    """Components with their centre and scale.
 
     Attributes
     ----------
@@ -46,7 +47,7 @@ class Projection:
     def of(
         cls, model: Any, mean: Any = None, scale: Any = None, training: GroupMoments | None = None
     ) -> Projection:
-        """Take components from a fitted estimator, or as they are.
+        """Take components from a fitted estimator, or as given.
 
         Parameters
         ----------
@@ -85,7 +86,7 @@ class Projection:
         return cls(components, _vector("mean", mean, d), _vector("scale", scale, d), training)
 
     def check_features(self, X: FloatArray) -> None:
-        """Check that rows have as many features as the components, and can be squared."""
+        """Check that rows have the features of the components and can be squared."""
         if X.shape[1] != self.components.shape[1]:
             raise ValueError(
                 f"X has {X.shape[1]} features but the components have {self.components.shape[1]}."
@@ -94,7 +95,7 @@ class Projection:
             raise ValueError(f"X holds values above {LARGEST**0.5:g}, {_TOO_LARGE}")
 
     def centers(self, moments: GroupMoments, centering: str) -> FloatArray:
-        """Give the point from which each group of some data is measured.
+        """Return the point from which each group is measured.
 
         Parameters
         ----------
@@ -116,13 +117,14 @@ class Projection:
         unknown = [label for label in moments.labels if label not in self.training.labels]
         if unknown:
             raise ValueError(
-                f"centering='group' needs the training mean of each group; unknown: {unknown[:5]}."
+                "centering='group' needs the training mean of every group; unknown groups: "
+                f"{listed(unknown)}."
             )
         means = self.training.means
         return np.array([means[self.training.labels.index(label)] for label in moments.labels])
 
     def second_moments(self, moments: GroupMoments, centering: str) -> FloatArray:
-        """Give the second moment of each group around its centre, in scaled units.
+        """Return the second moment of each group around its centre, in scaled units.
 
         Parameters
         ----------
@@ -152,7 +154,7 @@ class Projection:
         return second
 
     def errors(self, second_moments: FloatArray) -> FloatArray:
-        """Give the mean squared error of each group.
+        """Return the mean squared error of each group.
 
         Parameters
         ----------
@@ -175,7 +177,7 @@ class Projection:
         return np.asarray(np.maximum(lost, 0.0))
 
     def kept(self, second_moments: FloatArray) -> FloatArray:
-        """Give the variance of each group that the projection keeps.
+        """Return the variance of each group that the projection keeps.
 
         Parameters
         ----------
@@ -191,7 +193,7 @@ class Projection:
         return np.asarray(np.einsum("adk,kd->a", image, self.components))
 
     def row_errors(self, X: FloatArray, groups: Groups, centers: FloatArray) -> FloatArray:
-        """Give the squared error of each row.
+        """Return the squared error of each row.
 
         Parameters
         ----------
@@ -217,7 +219,7 @@ class Projection:
 def total_and_gap(
     errors: FloatArray, sensitive_features: Any, sample_weight: Any, missing_groups: str
 ) -> tuple[float, float]:
-    """Give the mean error of rows, and the gap between groups; without groups it is 0.
+    """Return the mean error of rows and the gap between groups (0 without groups).
 
     Parameters
     ----------
@@ -247,7 +249,7 @@ def total_and_gap(
 
 
 def _refuse(model: Any) -> None:
-    """Say why an estimator without components cannot be judged."""
+    """Raise the error for an estimator without components."""
     if hasattr(model, "steps"):
         raise TypeError(
             "model is a pipeline; pass its projection, pipeline[-1], and X as the earlier steps "
@@ -295,7 +297,9 @@ def _vector(name: str, value: Any, d: int) -> FloatArray | None:
         return None
     vector = np.asarray(check_array(value, dtype=np.float64, ensure_2d=False, input_name=name))
     if vector.shape != (d,):
-        raise ValueError(f"{name} has shape {vector.shape}; one number for each of {d} features.")
+        raise ValueError(
+            f"{name} has shape {vector.shape}; give one number for each of the {d} features."
+        )
     if name == "scale" and not (vector > 0).all():
-        raise ValueError(f"scale has the value {vector.min():g}; divisors must be positive.")
+        raise ValueError(f"scale has the value {vector.min():g}; it must be positive.")
     return vector
