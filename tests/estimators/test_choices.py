@@ -242,9 +242,9 @@ def test_the_bootstrap_radius_does_not_depend_on_units_once_standardised():
 def test_only_a_fit_on_rows_knows_the_bootstrap_radius():
     X, groups = table(2)
     model = RobustFairPCA(1, radius="bootstrap", random_state=0).fit(X, sensitive_features=groups)
-    with pytest.raises(ValueError, match="only fit sees"):
+    with pytest.raises(ValueError, match="only fit has"):
         model.fit_moments(model.moments_)
-    with pytest.raises(ValueError, match="only fit sees"):
+    with pytest.raises(ValueError, match="only fit has"):
         RobustFairPCA(1, radius="bootstrap").partial_fit(X, sensitive_features=groups)
     for given, message in [
         ({"radius": "auto"}, "radius='auto'"),

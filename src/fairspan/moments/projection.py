@@ -17,6 +17,8 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups, groups_in_gap
 
 CENTERINGS = ("global", "group")
+ORTHONORMAL = 1e-8
+"""How far products of orthonormal rows may be from 0 and 1."""
 _FEW_DIGITS = 1e-4
 """A smaller share of the variance is not left to a difference, which would cost its digits."""
 _TOO_LARGE = "too large to compute with in double precision. Look for outliers, or rescale X."
@@ -284,7 +286,7 @@ def check_orthonormal(components: Any) -> FloatArray:
     off = float(np.abs(rows).max())
     if off <= 2:
         off = float(np.abs(rows @ rows.T - np.eye(len(rows))).max())
-    if not off <= (1e-5 if single else 1e-8):
+    if not off <= (1e-5 if single else ORTHONORMAL):
         raise ValueError(
             f"The rows of components are not orthonormal (off by {off:.2g}); pass the rows of "
             "numpy.linalg.qr(components.T)[0].T, which span the same subspace."
