@@ -51,6 +51,7 @@ CALLS = {
     "GroupErrorScorer": lambda measure="gap", **given: scorers.GroupErrorScorer(measure, **given)(
         MODEL, X, sensitive_features=GROUPS
     ),
+    "SolverOptions": solvers.SolverOptions,
     "moments_from_files": lambda **given: sources.moments_from_files("nowhere.csv", "g", **given),
     # Nothing is served there, and nothing is needed.
     "load": lambda **given: datasets.load(

@@ -1,4 +1,4 @@
-"""How all estimators are fitted: data in, moments, a subspace out, in scikit-learn's shape."""
+"""The common base of all estimators: from data to moments to a subspace."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from fairspan.solvers.result import SolverResult, settled
 
 
 def take_features(estimator: Any, moments: GroupMoments) -> None:
-    """Note the number and names of the features that an estimator is fitted on."""
+    """Set the number and names of the features that an estimator is fitted on."""
     estimator.n_features_in_ = moments.n_features
     if moments.feature_names is not None:
         estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)
@@ -42,7 +42,7 @@ def take_features(estimator: Any, moments: GroupMoments) -> None:
 
 
 class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
-    """A projection chosen from group moments alone; subclasses say how.
+    """Base class of projections that are found from group moments alone.
 
     A subclass checks its parameters in ``_check_parameters`` and finds its subspace in ``_solve``.
     """
@@ -125,15 +125,15 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         seen: GroupMoments | None = getattr(self, "moments_", None)
         if seen is None and hasattr(self, "components_"):
             raise ValueError(
-                "The model was saved with moments=False, so partial_fit cannot go on from the rows "
-                "it has seen; use fit, or save with moments=True."
+                "The model was saved with moments=False, so partial_fit cannot continue from the "
+                "rows it has seen; use fit, or save with moments=True."
             )
         moments = self._moments(X, sensitive_features, sample_weight, reset=seen is None)
         given = sensitive_features is not None
         if seen is not None:
             if given != self._groups_given:
                 raise ValueError(
-                    "sensitive_features must be given in every call of partial_fit or in none."
+                    "sensitive_features must be given in every call of partial_fit, or in none."
                 )
             moments = seen + moments
         self._groups_given = given
@@ -184,7 +184,7 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         reset: bool,
         whole: bool = False,
     ) -> GroupMoments:
-        """Check rows and reduce them to moments; ``whole`` says that these are all rows."""
+        """Check rows and reduce them to moments; ``whole`` means that these are all rows."""
         if is_dask(X):
             self._refuse_clip("fit on a Dask collection")
             moments = GroupMoments.from_arrays(

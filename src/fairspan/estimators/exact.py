@@ -116,7 +116,7 @@ class ExactlyFairPCA(BaseFairPCA):
             return solve(problem, total, SolverOptions(tol=self.tol))
         if problem.n_groups != 2:
             raise ValueError(
-                f"ExactlyFairPCA needs 2 groups but there are {problem.n_groups}: more than two "
+                f"ExactlyFairPCA needs 2 groups, but there are {problem.n_groups}: more than two "
                 "errors can seldom be equal. Use RobustFairPCA with a large fairness_weight."
             )
         within = TotalErrorWithinGap(problem.shares, float(self.max_gap))

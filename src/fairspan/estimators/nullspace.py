@@ -1,4 +1,4 @@
-"""NullSpaceFairPCA: remove what tells groups apart, then PCA; closed form."""
+"""NullSpaceFairPCA: remove the differences between groups, then PCA; closed form."""
 
 from __future__ import annotations
 

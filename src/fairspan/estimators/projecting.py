@@ -1,4 +1,4 @@
-"""What a fitted projection does with rows: project, reconstruct, measure and score them."""
+"""Methods of a fitted projection: transform, inverse_transform, errors, score."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BLOCK_BYTES = 2**20
 
 
 class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """Methods of an estimator that has components, a mean, perhaps a scale, and group labels."""
+    """Methods of an estimator with components, a mean, an optional scale and group labels."""
 
     components_: FloatArray
     mean_: FloatArray
@@ -151,8 +151,8 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if sensitive_features is None and len(self.group_labels_) > 1:
             warn(
-                "score received no sensitive_features, so it is minus the total error only and "
-                "does not see the gap. In a search or pipeline turn on metadata routing: "
+                "score received no sensitive_features, so it is minus the total error, without the "
+                "gap. In a search or pipeline, enable metadata routing: "
                 "sklearn.set_config(enable_metadata_routing=True).",
                 NoGroupsWarning,
             )
@@ -186,6 +186,6 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 
 def _blocks(X: npt.NDArray[Any]) -> Iterator[slice]:
-    """Cut rows into pieces that fit the cache: no copy of X is ever made."""
+    """Cut rows into blocks that fit the cache, so that X is never copied as a whole."""
     size = max(_BLOCK_BYTES // (8 * X.shape[1]), 64)
     return (slice(start, start + size) for start in range(0, len(X), size))

@@ -196,7 +196,9 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         check_integer("n_init", self.n_init, 0)
         verbose: Any = self.verbose
         if not isinstance(verbose, Integral | np.bool_):
-            raise TypeError(f"verbose={verbose!r} is not an integer; 0 is silent, 1 tells.")
+            raise TypeError(
+                f"verbose={verbose!r} is not an integer; 0 is silent, 1 logs the result."
+            )
         self._counting().checked()
         if isinstance(self.radius, Mapping):
             for label, value in self.radius.items():
@@ -241,7 +243,7 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         counting = self._counting()
         if counting.in_gap(moments).sum() < 2 and self.fairness_weight > 0:
             warn(
-                "There are no two groups to compare, so "
+                "There are fewer than two groups to compare, so "
                 f"fairness_weight={self.fairness_weight} has no effect. Pass "
                 "sensitive_features=..., or set fairness_weight=0.",
                 NoGroupsWarning,
@@ -282,7 +284,7 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         self._resampled = None
         if resampled is None or not np.array_equal(resampled[0], moments.weights):
             raise ValueError(
-                "radius='bootstrap' resamples the rows, which only fit sees; with moments or "
-                "partial_fit give a number, or the radii of a fit as {label: radius}."
+                "radius='bootstrap' resamples rows, which only fit has; with moments or "
+                "partial_fit, give a number, or the radii of an earlier fit as {label: radius}."
             )
         return np.asarray(resampled[1])

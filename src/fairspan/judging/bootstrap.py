@@ -74,7 +74,7 @@ class ErrorIntervals:
 
     @property
     def by_group(self) -> dict[Label, tuple[float, float]]:
-        """The intervals of the group errors by label."""
+        """Intervals of the group errors by label."""
         return {a: (float(x), float(y)) for a, (x, y) in zip(self.labels, self.errors, strict=True)}
 
 
@@ -237,7 +237,7 @@ def replicates(
     n_bootstrap: int,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
-    """Sizes and summed errors of the groups, (n_bootstrap, n_groups), in each replicate.
+    """Return sizes and summed errors of the groups in each replicate, (n_bootstrap, n_groups).
 
     Errors may have a second axis, for several projections of the same rows; so have the sums.
     """
@@ -255,7 +255,7 @@ def replicates(
 
 
 def gap_interval(found: FloatArray, means: FloatArray, level: float) -> FloatArray:
-    """Interval of the largest difference from a simultaneous band over all pairs of groups."""
+    """Return an interval of the largest difference, from a simultaneous band over all pairs."""
     if len(found) == 1:
         return np.zeros(2)
     first, second = (list(side) for side in zip(*combinations(range(len(found)), 2), strict=True))

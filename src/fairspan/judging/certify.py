@@ -1,4 +1,4 @@
-"""Judge any projection: how far it is from the best possible one, at most."""
+"""Certificates for any projection: a proved bound on its distance from the optimum."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _orthonormal(components: Any, n_features: int) -> FloatArray:
     rows = check_orthonormal(components)
     if rows.shape[1] != n_features:
         raise ValueError(
-            f"components has shape {rows.shape}; it needs one column for each of the "
+            f"components has shape {rows.shape}; it must have one column for each of the "
             f"n_features={n_features} features."
         )
     return rows

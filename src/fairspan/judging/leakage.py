@@ -1,4 +1,4 @@
-"""How well a linear rule still tells groups apart after a projection."""
+"""Leakage: how well a linear rule separates the groups after a projection."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from fairspan.moments.projection import Projection
 COSTS = (1e-4, 1e-2, 1.0, 1e2, 1e4)
 
 _ONE_GROUP = (
-    "A fold, or all but one of them, holds rows of one group only; use fewer folds (n_folds), or "
-    "more rows of each group."
+    "A training or test part has rows of only one group; use fewer folds (n_folds) or more rows "
+    "of each group."
 )
 
 
@@ -78,7 +78,7 @@ def linear_leakage(
     check_flag("held_out", held_out)
     check_seed(check_integer("random_state", random_state, 0))
     if not is_listing(costs):
-        raise TypeError(f"costs={costs!r} must be a sequence of numbers above 0.")
+        raise TypeError(f"costs={costs!r} must be a sequence of positive numbers.")
     costs = [check_number("costs", cost, positive=True) for cost in costs]
     if not costs:
         raise ValueError("costs is empty; give at least one number.")
@@ -102,7 +102,7 @@ def linear_leakage(
 
 
 def ks_distance(scores: FloatArray, y: FloatArray) -> float:
-    """Kolmogorov-Smirnov distance between the scores of two classes, ties counted together.
+    """Return the Kolmogorov-Smirnov distance between the scores of two classes.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def _rule(Z: FloatArray, y: FloatArray, cost: float) -> FloatArray:
 
 
 def _folds(n_rows: int, n_folds: int, seed: int) -> list[tuple[IntArray, IntArray]]:
-    """Consecutive chunks of one shuffle."""
+    """Cut one shuffle into consecutive folds."""
     order = np.arange(n_rows)
     np.random.RandomState(seed).shuffle(order)
     chunks = np.array_split(order, n_folds)

@@ -30,7 +30,7 @@ class Margin(NamedTuple):
 
 
 def linear_svm(Z: FloatArray, y: FloatArray, cost: float) -> Margin:
-    """Fit the machine; raise if it is not solved.
+    """Fit the machine; raise an error if it does not converge.
 
     Parameters
     ----------
@@ -72,13 +72,13 @@ def linear_svm(Z: FloatArray, y: FloatArray, cost: float) -> Margin:
         v, alpha, rest, lower, upper = v + dv, alpha + da, rest - da, lower + dl, upper + du
     if not best.gap <= _FAILED:
         raise RuntimeError(
-            f"The linear rule with cost={cost} kept a duality gap of {best.gap:.2g}."
+            f"The linear rule with cost={cost} did not converge; its duality gap is {best.gap:.2g}."
         )
     return best
 
 
 def _gap(A: FloatArray, v: FloatArray, cost: float, alpha: FloatArray, b: FloatArray) -> float:
-    """Relative distance between the primal value at v and the dual value at α."""
+    """Return the relative distance between the primal value at v and the dual value at α."""
     primal = 0.5 * float(v[:-1] @ v[:-1]) + cost * float(np.maximum(1 - A @ v, 0.0).sum())
     # With y . α not quite 0 the dual value is no bound; the price of that is the intercept.
     feasibility = cost * abs(float(A[:, -1] @ alpha) * float(v[-1]))
@@ -137,7 +137,7 @@ class _Newton:
         return now / (2 * len(self.alpha)) * (max(after, 0.0) / now) ** 3
 
     def longest(self, step: Step) -> float:
-        """Give the longest step, up to 1, that stays feasible."""
+        """Return the longest step, up to 1, that stays feasible."""
         _, da, dl, du = step
         pairs = ((self.alpha, da), (self.rest, -da), (self.lower, dl), (self.upper, du))
         shares = [float((-change / value).max()) for value, change in pairs]

@@ -1,4 +1,4 @@
-"""Folds as moments: one pass over the rows gives the training and validation parts of all splits.
+"""Folds as moments: one pass over the rows gives the parts of all splits.
 
 Rows with the same part in every split are summed once; a training part is the sum of what belongs
 to it. Nothing is ever subtracted, which would lose digits.
@@ -26,7 +26,7 @@ Split = tuple[IntArray, IntArray]
 
 @dataclass(frozen=True)
 class Fold:
-    """The training and the validation part of one split, by their moments.
+    """The moments of the training and validation parts of one split.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Fold:
         return pooled_scale(self.train)
 
     def second_moments(self, centering: str, scale: FloatArray | None) -> FloatArray:
-        """Give the second moments of the validation groups around training means.
+        """Return the second moments of the validation groups around training means.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class Fold:
 
 
 def make_splits(cv: Any, codes: npt.NDArray[Any], random_state: Any) -> list[Split]:
-    """Give the splits that a ``cv`` parameter stands for.
+    """Return the splits that a ``cv`` parameter stands for.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def make_splits(cv: Any, codes: npt.NDArray[Any], random_state: Any) -> list[Spl
         ) from None
     splits = [_as_rows(split, len(codes)) for split in found]
     if not splits:
-        raise ValueError("cv gives no splits; at least one is needed.")
+        raise ValueError("cv gives no splits; it must give at least one.")
     return splits
 
 
@@ -134,7 +134,7 @@ def split_moments(
     sample_weight: FloatArray | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> tuple[GroupMoments, list[Fold]]:
-    """Find the moments of all rows and of the parts of all splits, in one pass over the rows.
+    """Compute the moments of all rows and of all parts of splits in one pass.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def split_moments(
 
 
 def given_folds(folds: Iterable[GroupMoments]) -> tuple[GroupMoments, list[Fold]]:
-    """Hold out each of some moments once, while the sum of the others trains.
+    """Make folds: each moments are held out once, and the sum of the others trains.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def given_folds(folds: Iterable[GroupMoments]) -> tuple[GroupMoments, list[Fold]
 
 
 def _cells(n_rows: int, splits: Sequence[Split]) -> tuple[IntArray, list[tuple[int, ...]]]:
-    """Number the ways in which rows take part in the splits: 1 trains, 2 validates, 3 does both."""
+    """Number the roles of rows in the splits: 1 trains, 2 validates, 3 does both."""
     cells: IntArray = np.zeros(n_rows, dtype=np.intp)
     states: list[tuple[int, ...]] = [()]
     for train, validation in splits:
@@ -215,7 +215,7 @@ def _cells(n_rows: int, splits: Sequence[Split]) -> tuple[IntArray, list[tuple[i
 
 
 def compact(codes: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """Number the codes that occur, in their order."""
+    """Renumber the codes that occur, in order."""
     present = np.flatnonzero(np.bincount(codes))
     place = np.zeros(present[-1] + 1, dtype=np.intp)
     place[present] = np.arange(len(present))
@@ -238,7 +238,7 @@ def _part(whole: GroupMoments, cell: int, labels: tuple[Label, ...]) -> GroupMom
 
 
 def _sum(parts: Iterable[GroupMoments | None]) -> GroupMoments:
-    """Add moments, of which some may be missing; at least one is not."""
+    """Add moments, of which some (not all) may be None."""
     total: Any = sum(part for part in parts if part is not None)
     if not isinstance(total, GroupMoments):
         raise ValueError("A part of a split in cv has no rows with positive sample_weight.")
@@ -248,7 +248,7 @@ def _sum(parts: Iterable[GroupMoments | None]) -> GroupMoments:
 def _checked_fold(
     number: int, train: GroupMoments, validation: GroupMoments, labels: tuple[Label, ...]
 ) -> Fold:
-    """Check that both parts of a fold hold every group."""
+    """Check that both parts of a fold have every group."""
     for name, part in (("training", train), ("validation", validation)):
         missing = [label for label in labels if label not in part.labels]
         if missing:

@@ -25,7 +25,7 @@ _APART = 1e-7
 
 
 class Optimum(NamedTuple):
-    """The best subspace of one objective: orthonormal columns, and how far it is proved best."""
+    """The best subspace found for one objective, and its proved relative gap."""
 
     subspace: FloatArray
     gap: float
@@ -105,7 +105,7 @@ def _follow_all(
 
 
 def _edge(curve: Curve, places: list[Place], first: float, last: float) -> FloatArray:
-    """The polygon of supporting lines around the curve, between two angles."""
+    """Return the polygon of supporting lines around the curve between two angles."""
     ends = [curve.at(first), curve.at(last)]
     lines = sorted([*places, *ends, *curve.anchored], key=_angle)
     apart = [lines[0]]
@@ -124,7 +124,7 @@ def _angle(place: Place) -> float:
 
 
 def _bound(objective: RobustFairObjective, edge: FloatArray) -> float:
-    """Least value on the polygon: each piece is concave, so least at an end of a straight part."""
+    """Return the least value on the polygon: a concave piece is least at an end of an edge."""
     base, up, down = objective.parts(edge)
     pieces = base.sum(axis=1)[:, None] + up - down[:, ::-1]
     return float(np.minimum(pieces[:-1], pieces[1:]).max(axis=1).min())

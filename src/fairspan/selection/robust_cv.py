@@ -1,4 +1,4 @@
-"""RobustFairPCACV: the fairness weight, the radius and k by cross-validation on moments."""
+"""RobustFairPCACV: fairness weight, radius and k by cross-validation on moments."""
 
 from __future__ import annotations
 
@@ -210,13 +210,13 @@ n_iter_
             check_flag(name, getattr(self, name))
         if self.standardize and self.rescale_folds:
             raise ValueError(
-                "rescale_folds=True is for data that is standardised already; it cannot go with "
-                "standardize=True."
+                "rescale_folds=True is for data that is already standardised; it cannot be "
+                "combined with standardize=True."
             )
         return Scoring(self.scoring, self.total_budget, self.gap_budget)
 
     def _candidates(self) -> list[Params]:
-        """All candidates, checked: k outermost, then the radius, then the fairness weight."""
+        """Return all candidates, checked: by k, then radius, then fairness weight."""
         given: Any = self.n_components
         numbers = [given] if isinstance(given, Integral) else _listed("n_components", given)
         candidates = [
@@ -228,8 +228,8 @@ n_iter_
         for params in candidates:
             if isinstance(params["radius"], str):
                 raise ValueError(
-                    f"radii has {params['radius']!r}; candidates are numbers or mappings, since "
-                    "folds are known by their moments only."
+                    f"radii contains {params['radius']!r}; candidates must be numbers or mappings, "
+                    "because only the moments of the folds are known."
                 )
             self._estimator(params)._check_parameters()
         return candidates
@@ -259,8 +259,8 @@ n_iter_
             params["fairness_weight"] > 0 for params in candidates
         ):
             warn(
-                "There are no two groups to compare, so fairness_weights have no effect. Pass "
-                "sensitive_features=....",
+                "There are fewer than two groups to compare, so fairness_weights have no effect. "
+                "Pass sensitive_features=....",
                 NoGroupsWarning,
             )
         model = self._estimator(candidates[0])
@@ -296,7 +296,7 @@ n_iter_
 
 
 def _listed(name: str, values: Any) -> list[Any]:
-    """Give the candidates of a parameter as a list, at least one."""
+    """Return the candidates of a parameter as a list of at least one."""
     if not is_listing(values):
         raise TypeError(f"{name}={values!r} must be a sequence of candidates.")
     listed = list(values)

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from fairspan.ground import defaults
+from fairspan.ground.parameters import check_choice
 
 SOLVERS = ("auto", "newton", "boundary", "subgradient")
 """What RobustFairPCA can be solved by."""
 RETRACTIONS = ("qr", "polar")
+ITERATES = ("best", "average", "last")
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,10 @@ class SolverOptions:
     iterate: Any = "best"
     learning_rate: float = 1.0
     rng: np.random.Generator | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("retraction", self.retraction, RETRACTIONS)
+        check_choice("iterate", self.iterate, ITERATES)
 
 
 class Patience:
