@@ -124,7 +124,9 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
                 "The model was saved with moments=False, so partial_fit cannot go on from the rows "
                 "it has seen; use fit, or save with moments=True."
             )
-        moments = self._moments(X, sensitive_features, sample_weight, reset=seen is None)
+        moments = self._moments(
+            X, sensitive_features, sample_weight, reset=seen is None, whole=False
+        )
         given = sensitive_features is not None
         if seen is not None:
             if given != self._groups_given:
@@ -171,34 +173,18 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         return tags
 
     def _moments(
-        self,
-        X: Any,
-        sensitive_features: Any,
-        sample_weight: Any,
-        *,
-        reset: bool,
-        whole: bool = False,
+        self, X: Any, sensitive_features: Any, sample_weight: Any, *, reset: bool, whole: bool
     ) -> GroupMoments:
         """Check rows and reduce them to moments; ``whole`` says that these are all rows."""
         if is_dask(X):
-            moments = GroupMoments.from_arrays(
-                X,
-                sensitive_features,
-                sample_weight=sample_weight,
-                missing_groups=self.missing_groups,
-            )
+            options = {"sample_weight": sample_weight, "missing_groups": self.missing_groups}
+            moments = GroupMoments.from_arrays(X, sensitive_features, **options)
             check_lazy(self, X, reset=reset)
             return moments
         check_real(X)
         # Values that are not finite show in the moments, which spares a pass over X.
-        X = validate_data(
-            self,
-            X,
-            dtype=FLOATS,
-            accept_sparse=SPARSE_FORMATS,
-            reset=reset,
-            ensure_all_finite=False,
-        )
+        options = {"accept_sparse": SPARSE_FORMATS, "ensure_all_finite": False}
+        X = validate_data(self, X, dtype=FLOATS, reset=reset, **options)
         groups = Groups.of(sensitive_features, X.shape[0], self.missing_groups)
         names = getattr(self, "feature_names_in_", None)
         return GroupMoments.from_groups(X, groups, sample_weight=sample_weight, feature_names=names)

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_array
 
 from fairspan.ground.frames import as_frame
 from fairspan.ground.parameters import check_choice, check_flag, is_listing
 from fairspan.ground.renamed import renamed
-from fairspan.ground.rows import check_real
+from fairspan.ground.rows import check_rows
 from fairspan.ground.types import FloatArray
 from fairspan.judging import metrics
 from fairspan.judging.case import Options
@@ -77,8 +76,7 @@ def compare(
     if (X_test is None) != (sensitive_features_test is None):
         raise ValueError("X_test and sensitive_features_test must be given together.")
     if X_test is not None:
-        check_real(X_test, "X_test")
-        X_test = check_array(X_test, dtype=np.float64, input_name="X_test")
+        X_test = check_rows(X_test, name="X_test")
         X_test = X_test if scale is None else X_test / scale
         samples["test"] = GroupMoments.from_arrays(X_test, sensitive_features_test)
         unseen = [a for a in samples["test"].labels if a not in training.labels]
@@ -95,10 +93,9 @@ def compare(
         for sample, moments in samples.items():
             judged = _judge(model, moments, training, centering, by, evidence)
             rows += [{"method": name, "sample": sample, **row} for row in judged]
-    if k:
-        for sample, moments in samples.items():
-            own = _own_pca(k, moments, training, centering, by)
-            rows += [{"method": OWN_PCA, "sample": sample, **row} for row in own]
+    for sample, moments in samples.items():
+        own = _own_pca(k, moments, training, centering, by)
+        rows += [{"method": OWN_PCA, "sample": sample, **row} for row in own]
     return as_frame(rows)
 
 
@@ -109,13 +106,11 @@ def _named(methods: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
         raise TypeError(f"methods={methods!r} must be a list or a mapping of estimators.")
     methods = dict(methods) if isinstance(methods, Mapping) else list(methods)
     given = list(methods.values()) if isinstance(methods, dict) else methods
-    strange = [method for method in given if not hasattr(method, "fit") or isinstance(method, type)]
-    if strange or not given:
-        raise TypeError(
-            f"methods holds {strange[0]!r}, which is no estimator."
-            if strange
-            else "methods is empty; give at least one estimator."
-        )
+    if not given:
+        raise TypeError("methods is empty; give at least one estimator.")
+    for method in given:
+        if not hasattr(method, "fit") or isinstance(method, type):
+            raise TypeError(f"methods holds {method!r}, which is no estimator.")
     if isinstance(methods, dict):
         return methods
     named: dict[str, Any] = {}
@@ -169,13 +164,10 @@ def _summary(errors: FloatArray, total: float) -> dict[str, float]:
 
 def _evidence(result: Any) -> dict[str, Any]:
     """What is proved of a method's result; nothing is known of those of other packages."""
-    if result is None:
-        return {"optimality_gap": np.nan, "status": None, "hidden": None}
-    return {
-        "optimality_gap": result.optimality_gap,
-        "status": result.status,
-        "hidden": result.is_hidden,
-    }
+    proved = (np.nan, None, None)
+    if result is not None:
+        proved = (result.optimality_gap, result.status, result.is_hidden)
+    return dict(zip(("optimality_gap", "status", "hidden"), proved, strict=True))
 
 
 def _own_pca(
