@@ -205,17 +205,9 @@ def advise(
     warn_of_small_groups(moments, k)
     errors, components = _pca_errors(scaled)
     large = moments.counts >= least_rows(k)
-    error_intervals, gap_interval = _intervals(
-        components[:k],
-        X,
-        groups,
-        large,
-        mean=moments.mean,
-        scale=prepared.scale,
-        level=level,
-        n_bootstrap=n_bootstrap,
-        random_state=random_state,
-    )
+    units = {"mean": moments.mean, "scale": prepared.scale}
+    drawn = {"level": level, "n_bootstrap": n_bootstrap, "random_state": random_state}
+    error_intervals, gap_interval = _intervals(components[:k], X, groups, large, **units, **drawn)
     rounding = _CLOSED * float(np.einsum("a,aii->", moments.shares, scaled.second_moments))
     gaps = _without_rounding(np.ptp(errors, axis=1), rounding)
     gap_interval = _without_rounding(gap_interval, rounding)
@@ -266,10 +258,9 @@ def _intervals(
 def _trade_off(moments: GroupMoments, k: int) -> Frontier:
     """For a first look, points that are optimal to a few digits are as good as proved ones."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        # Warned of already.
-        warnings.simplefilter("ignore", HiddenFeatureWarning)
-        warnings.simplefilter("ignore", SmallGroupWarning)
+        # Of the last two a warning was given already.
+        for category in (ConvergenceWarning, HiddenFeatureWarning, SmallGroupWarning):
+            warnings.simplefilter("ignore", category)
         return fairness_frontier(moments, k)
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from fairspan.fitting import Counting, check_moments, prepare
 from fairspan.ground import defaults
 from fairspan.ground.parameters import check_number
-from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.projection import check_orthonormal
 from fairspan.solvers import SolverOptions, SolverResult, solve
@@ -69,7 +68,12 @@ def certify(
     True
     """
     check_moments(moments)
-    rows = _orthonormal(components, moments.n_features)
+    rows = check_orthonormal(components)
+    if rows.shape[1] != moments.n_features:
+        raise ValueError(
+            f"components has shape {rows.shape}; it needs one column for each of the "
+            f"n_features={moments.n_features} features."
+        )
     counting = Counting(group_weights, missing_groups).checked()
     weight = check_number("fairness_weight", fairness_weight)
     tol = check_number("tol", tol, positive=True)
@@ -91,13 +95,3 @@ def certify(
     proved = is_closed(problem, value, judged.lower_bound, tol, objective.fairness_weight)
     judged = replace(judged, status="optimal" if proved else "feasible", is_hidden=False)
     return settled(judged, problem, objective.fairness_weight)
-
-
-def _orthonormal(components: Any, n_features: int) -> FloatArray:
-    rows = check_orthonormal(components)
-    if rows.shape[1] != n_features:
-        raise ValueError(
-            f"components has shape {rows.shape}; it needs one column for each of the "
-            f"n_features={n_features} features."
-        )
-    return rows
