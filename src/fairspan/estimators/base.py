@@ -128,7 +128,9 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
                 "The model was saved with moments=False, so partial_fit cannot continue from the "
                 "rows it has seen; use fit, or save with moments=True."
             )
-        moments = self._moments(X, sensitive_features, sample_weight, reset=seen is None)
+        moments = self._moments(
+            X, sensitive_features, sample_weight, reset=seen is None, whole=False
+        )
         given = sensitive_features is not None
         if seen is not None:
             if given != self._groups_given:
@@ -176,13 +178,7 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         return tags
 
     def _moments(
-        self,
-        X: Any,
-        sensitive_features: Any,
-        sample_weight: Any,
-        *,
-        reset: bool,
-        whole: bool = False,
+        self, X: Any, sensitive_features: Any, sample_weight: Any, *, reset: bool, whole: bool
     ) -> GroupMoments:
         """Check rows and reduce them to moments; ``whole`` means that these are all rows."""
         if is_dask(X):

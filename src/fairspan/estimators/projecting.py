@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan.estimators.lazy import lazy_method, lazy_score
 from fairspan.exceptions import NoGroupsWarning
-from fairspan.ground.rows import check_real, is_dask
+from fairspan.ground.rows import check_real, check_rows, is_dask
 from fairspan.ground.types import FLOATS, FloatArray
 from fairspan.ground.warn import warn
 from fairspan.moments.projection import total_and_gap
@@ -53,8 +52,7 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if is_dask(X):
             return lazy_method(self, "transform", X, len(self.components_))
-        check_real(X)
-        X = validate_data(self, X, dtype=FLOATS, accept_sparse=SPARSE_FORMATS, reset=False)
+        X = self._rows(X)
         if issparse(X):
             return self._project_sparse(X).astype(X.dtype, copy=False)
         projected = np.empty((len(X), len(self.components_)), dtype=X.dtype)
@@ -77,8 +75,7 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         check_is_fitted(self)
         if not is_dask(X):
-            check_real(X)
-            X = check_array(X, dtype=FLOATS, input_name="X")
+            X = check_rows(X, FLOATS)
         if X.shape[1:] != (len(self.components_),):
             raise ValueError(
                 f"X has shape {X.shape}; projected rows have one column for each of the "
@@ -107,8 +104,7 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if is_dask(X):
             return lazy_method(self, "reconstruction_errors", X)
-        check_real(X)
-        X = validate_data(self, X, dtype=FLOATS, accept_sparse=SPARSE_FORMATS, reset=False)
+        X = self._rows(X)
         if issparse(X):
             kept = self._project_sparse(X)
             lost = squared_distances(X, self.mean_, self.scale_) - (kept**2).sum(axis=1)
@@ -165,6 +161,10 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
+
+    def _rows(self, X: Any) -> Any:
+        check_real(X)
+        return validate_data(self, X, dtype=FLOATS, accept_sparse=SPARSE_FORMATS, reset=False)
 
     def _project_sparse(self, X: Any) -> FloatArray:
         if hasattr(self, "clip_limits_"):

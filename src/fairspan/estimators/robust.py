@@ -211,13 +211,7 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
             check_number("radius", self.radius)
 
     def _moments(
-        self,
-        X: Any,
-        sensitive_features: Any,
-        sample_weight: Any,
-        *,
-        reset: bool,
-        whole: bool = False,
+        self, X: Any, sensitive_features: Any, sample_weight: Any, *, reset: bool, whole: bool
     ) -> GroupMoments:
         resample = whole and isinstance(self.radius, str)
         if resample and (is_dask(X) or issparse(X)):
@@ -226,7 +220,7 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
                 f"{'sparse' if issparse(X) else 'a Dask collection'}; give a number or "
                 "{label: radius} instead."
             )
-        moments = super()._moments(X, sensitive_features, sample_weight, reset=reset)
+        moments = super()._moments(X, sensitive_features, sample_weight, reset=reset, whole=whole)
         self._resampled = None
         if resample:
             X = self._clipped(validate_data(self, X, dtype=np.float64, reset=False))
@@ -288,3 +282,10 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
                 "partial_fit, give a number, or the radii of an earlier fit as {label: radius}."
             )
         return np.asarray(resampled[1])
+
+
+def plain_pca(model: Any, moments: GroupMoments) -> RobustFairPCA:
+    """Fit PCA as it is: no fairness, no robustness, in the units of a fitted model."""
+    k, scaled = len(model.components_), model.scale_ is not None
+    plain = RobustFairPCA(k, fairness_weight=0.0, radius=0.0, standardize=scaled)
+    return plain.fit_moments(moments)

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_array
 
 from fairspan.ground import defaults
 from fairspan.ground.parameters import check_level, check_replicates, generator_from
 from fairspan.ground.renamed import renamed
-from fairspan.ground.rows import check_real, check_weights
+from fairspan.ground.rows import check_rows, check_weights
 from fairspan.ground.types import FloatArray, Label
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups, encode_groups
@@ -125,8 +124,7 @@ def bootstrap_intervals(
     """
     check_replicates(n_bootstrap)
     level = check_level("level", level)
-    check_real(X)
-    X = check_array(X, dtype=np.float64, input_name="X")
+    X = check_rows(X)
     groups = encode_groups(sensitive_features, len(X))
     weight = np.ones(len(X)) if sample_weight is None else check_weights(sample_weight, len(X))
     projection = Projection.of(model, mean, scale, training)

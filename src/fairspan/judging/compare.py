@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_array
 
 from fairspan.ground.frames import as_frame
 from fairspan.ground.listed import listed
 from fairspan.ground.parameters import check_choice, check_flag, is_listing
 from fairspan.ground.renamed import renamed
-from fairspan.ground.rows import check_real
+from fairspan.ground.rows import check_rows
 from fairspan.ground.types import FloatArray
 from fairspan.judging import metrics
 from fairspan.judging.case import Options
@@ -78,8 +77,7 @@ def compare(
     if (X_test is None) != (sensitive_features_test is None):
         raise ValueError("X_test and sensitive_features_test must be given together.")
     if X_test is not None:
-        check_real(X_test, "X_test")
-        X_test = check_array(X_test, dtype=np.float64, input_name="X_test")
+        X_test = check_rows(X_test, name="X_test")
         X_test = X_test if scale is None else X_test / scale
         samples["test"] = GroupMoments.from_arrays(X_test, sensitive_features_test)
         unseen = [a for a in samples["test"].labels if a not in training.labels]
@@ -97,10 +95,9 @@ def compare(
         for sample, moments in samples.items():
             judged = _judge(model, moments, training, centering, by, evidence)
             rows += [{"method": name, "sample": sample, **row} for row in judged]
-    if k:
-        for sample, moments in samples.items():
-            own = _own_pca(k, moments, training, centering, by)
-            rows += [{"method": OWN_PCA, "sample": sample, **row} for row in own]
+    for sample, moments in samples.items():
+        own = _own_pca(k, moments, training, centering, by)
+        rows += [{"method": OWN_PCA, "sample": sample, **row} for row in own]
     return as_frame(rows)
 
 

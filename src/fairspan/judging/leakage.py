@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
 from fairspan.ground import defaults
 from fairspan.ground.parameters import (
     check_flag,
     check_integer,
+    check_listing,
     check_number,
     check_seed,
-    is_listing,
 )
-from fairspan.ground.rows import check_real
+from fairspan.ground.rows import check_rows
 from fairspan.ground.types import FloatArray, IntArray
 from fairspan.judging.linear_svm import linear_svm
 from fairspan.moments.groups import encode_groups
@@ -77,13 +76,9 @@ def linear_leakage(
     check_integer("n_folds", n_folds, 2)
     check_flag("held_out", held_out)
     check_seed(check_integer("random_state", random_state, 0))
-    if not is_listing(costs):
-        raise TypeError(f"costs={costs!r} must be a sequence of positive numbers.")
-    costs = [check_number("costs", cost, positive=True) for cost in costs]
-    if not costs:
-        raise ValueError("costs is empty; give at least one number.")
-    check_real(X)
-    X = check_array(X, dtype=np.float64, input_name="X")
+    given = check_listing("costs", costs, "a sequence of positive numbers", "number")
+    costs = [check_number("costs", cost, positive=True) for cost in given]
+    X = check_rows(X)
     if n_folds > len(X):
         raise ValueError(f"n_folds={n_folds} must be at most the number of rows, {len(X)}.")
     groups = encode_groups(sensitive_features, len(X))

@@ -8,6 +8,7 @@ size of (b, c), so that its cost is linear in the rows, and the duality gap prov
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -89,27 +90,25 @@ def _gap(A: FloatArray, v: FloatArray, cost: float, alpha: FloatArray, b: FloatA
 Step = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
+@dataclass(eq=False)
 class _Newton:
     """The Newton system at one point; each right side costs one pass over the rows."""
 
-    def __init__(
-        self,
-        A: FloatArray,
-        penalty: FloatArray,
-        v: FloatArray,
-        alpha: FloatArray,
-        rest: FloatArray,
-        lower: FloatArray,
-        upper: FloatArray,
-        image: FloatArray,
-    ) -> None:
-        self.A, self.alpha, self.rest = A, alpha, rest
-        self.lower, self.upper = lower, upper
-        self.inverse = 1.0 / (lower / self.alpha + upper / self.rest)
-        self.residual = A @ v - 1.0 - lower + upper
-        self.balance = penalty * v - image
-        self.weighted = A * self.inverse[:, None]
-        self.matrix = A.T @ self.weighted + np.diag(penalty)
+    A: FloatArray
+    penalty: FloatArray
+    v: FloatArray
+    alpha: FloatArray
+    rest: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    image: FloatArray
+
+    def __post_init__(self) -> None:
+        self.inverse = 1.0 / (self.lower / self.alpha + self.upper / self.rest)
+        self.residual = self.A @ self.v - 1.0 - self.lower + self.upper
+        self.balance = self.penalty * self.v - self.image
+        self.weighted = self.A * self.inverse[:, None]
+        self.matrix = self.A.T @ self.weighted + np.diag(self.penalty)
 
     def step(self, target: float, predicted: Step | None = None) -> Step:
         """Aim at complementarity products of a size, corrected for a predicted step."""

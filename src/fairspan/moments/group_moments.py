@@ -117,13 +117,8 @@ class GroupMoments:
             return found.result()
         check_real(X)
         names = feature_names_of(X)
-        X = check_array(
-            X,
-            accept_sparse=SPARSE_FORMATS,
-            dtype=FLOATS,
-            ensure_all_finite=False,
-            input_name="X",
-        )
+        options = {"accept_sparse": SPARSE_FORMATS, "ensure_all_finite": False}
+        X = check_array(X, dtype=FLOATS, input_name="X", **options)
         groups = Groups.of(sensitive_features, X.shape[0], missing_groups)
         return cls.from_groups(X, groups, sample_weight=sample_weight, feature_names=names)
 

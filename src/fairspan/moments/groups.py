@@ -172,9 +172,7 @@ def _from_sequence(values: Any) -> npt.NDArray[Any]:
 
 def _encode_column(column: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any], list[Label]]:
     kind = column.dtype.kind
-    if kind == "f" and (missing := np.isnan(column)).any():
-        _raise_missing(missing, name)
-    if kind in "mM" and (missing := np.isnat(column)).any():
+    if kind in "fmM" and (missing := column != column).any():
         _raise_missing(missing, name)
     found = None if kind == "O" else _few_labels(column)
     if found is not None:
@@ -186,7 +184,11 @@ def _encode_column(column: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any
             if place:
                 ranks += (column == value).view(np.uint8) * np.uint8(place)
         return ranks, list(labels)
-    codes, names = _encode_objects(column, name) if kind == "O" else _encode_many(column)
+    if kind == "O":
+        codes, names = _encode_objects(column, name)
+    else:
+        values, codes = np.unique(column, return_inverse=True)
+        names = [_label(value) for value in values]
     labels = sort_labels(names)
     rank = {label: i for i, label in enumerate(labels)}
     return np.array([rank[label] for label in names], dtype=np.intp)[codes], list(labels)
@@ -203,11 +205,6 @@ def _few_labels(column: npt.NDArray[Any]) -> list[Any] | None:
         found.append(column[first])
         unseen &= column != column[first]
     return None
-
-
-def _encode_many(column: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], list[Label]]:
-    values, inverse = np.unique(column, return_inverse=True)
-    return inverse, [_label(value) for value in values]
 
 
 def _encode_objects(
@@ -246,7 +243,7 @@ def _label_missing(
     absent = {
         name: np.fromiter(map(_is_missing, column.tolist()), np.bool_, len(column))
         if column.dtype.kind == "O"
-        else (np.isnat(column) if column.dtype.kind in "mM" else column != column)
+        else column != column
         for name, column in columns.items()
     }
     if whole_rows:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from fairspan.ground.parameters import check_integer, check_seed, is_listing
 from fairspan.ground.types import FloatArray, IntArray, Label
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
-from fairspan.moments.scales import pooled_scale
 
 Split = tuple[IntArray, IntArray]
 
@@ -36,11 +34,6 @@ class Fold:
 
     train: GroupMoments
     validation: GroupMoments
-
-    @cached_property
-    def scale(self) -> FloatArray:
-        """Standard deviation of each feature in the training part."""
-        return pooled_scale(self.train)
 
     def second_moments(self, centering: str, scale: FloatArray | None) -> FloatArray:
         """Return the second moments of the validation groups around training means.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -107,7 +108,7 @@ def _follow_all(
 def _edge(curve: Curve, places: list[Place], first: float, last: float) -> FloatArray:
     """Return the polygon of supporting lines around the curve between two angles."""
     ends = [curve.at(first), curve.at(last)]
-    lines = sorted([*places, *ends, *curve.anchored], key=_angle)
+    lines = sorted([*places, *ends, *curve.anchored], key=attrgetter("angle"))
     apart = [lines[0]]
     for line in lines[1:]:
         if line.angle - apart[-1].angle > _APART:
@@ -117,10 +118,6 @@ def _edge(curve: Curve, places: list[Place], first: float, last: float) -> Float
         between = corner(left.errors, left.angle, right.errors, right.angle)
         path += clip([left.errors, between, right.errors], (0.0, 0.0))
     return np.array(path)
-
-
-def _angle(place: Place) -> float:
-    return place.angle
 
 
 def _bound(objective: RobustFairObjective, edge: FloatArray) -> float:

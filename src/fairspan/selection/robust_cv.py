@@ -16,7 +16,7 @@ from fairspan.estimators.robust import RobustFairPCA
 from fairspan.exceptions import NoGroupsWarning
 from fairspan.fitting import Counting, prepare, warn_of_small_groups
 from fairspan.ground import defaults
-from fairspan.ground.parameters import check_choice, check_flag, is_listing
+from fairspan.ground.parameters import check_choice, check_flag, check_listing
 from fairspan.ground.renamed import renamed
 from fairspan.ground.rows import check_real, check_weights
 from fairspan.ground.types import FLOATS
@@ -235,17 +235,9 @@ n_iter_
         return candidates
 
     def _estimator(self, params: Params) -> RobustFairPCA:
-        return RobustFairPCA(
-            **params,
-            standardize=self.standardize,
-            group_weights=self.group_weights,
-            missing_groups=self.missing_groups,
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            max_time=self.max_time,
-            random_state=self.random_state,
-        )
+        mine = self.get_params(deep=False)
+        shared = mine.keys() & RobustFairPCA().get_params(deep=False).keys() - params.keys()
+        return RobustFairPCA(**params, **{name: mine[name] for name in shared})
 
     def _fit(
         self,
@@ -255,9 +247,8 @@ n_iter_
         scoring: Scoring,
     ) -> Self:
         counting = Counting(self.group_weights, self.missing_groups)
-        if counting.in_gap(moments).sum() < 2 and any(
-            params["fairness_weight"] > 0 for params in candidates
-        ):
+        weighted = any(params["fairness_weight"] > 0 for params in candidates)
+        if counting.in_gap(moments).sum() < 2 and weighted:
             warn(
                 "There are fewer than two groups to compare, so fairness_weights have no effect. "
                 "Pass sensitive_features=....",
@@ -296,10 +287,5 @@ n_iter_
 
 
 def _listed(name: str, values: Any) -> list[Any]:
-    """Return the candidates of a parameter as a list of at least one."""
-    if not is_listing(values):
-        raise TypeError(f"{name}={values!r} must be a sequence of candidates.")
-    listed = list(values)
-    if not listed:
-        raise ValueError(f"{name} is empty; give at least one candidate.")
-    return listed
+    """Give the candidates of a parameter as a list, at least one."""
+    return check_listing(name, values, "a sequence of candidates", "candidate")
