@@ -45,6 +45,8 @@ OTHERS = {
     ("SolverResult", "solver"): "",
     # Replicates of a radius, which moments are made of, not of an interval.
     ("RobustFairPCA", "n_bootstrap"): 200,
+    # Replicates of bounds for the population, eigenvalue problems each.
+    ("certify", "n_bootstrap"): 400,
     # Off: each replicate would be solved anew.
     ("fairness_frontier", "n_bootstrap"): 0,
     # A range of numbers, drawn against each other.

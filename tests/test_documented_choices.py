@@ -64,8 +64,8 @@ WORDS = {("DatasetInfo", "notes"), ("SolverResult", "solver")}
 """Texts that are no choices."""
 ELSEWHERE = {
     ("RobustFairPCACV", name) for name in ("group_weights", "missing_groups", "solver")
-} | {("SolverOptions", name) for name in ("solver", "retraction")}
-"""Choices that are documented at RobustFairPCA."""
+} | {("SolverOptions", name) for name in ("solver", "retraction", "iterate")}
+"""Choices that are documented at the estimators."""
 
 
 def public() -> dict[str, object]:

@@ -34,8 +34,9 @@ class SolverOptions:
     n_init, retraction, start_at_pca : int, {"qr", "polar"} and bool
         Of "subgradient": random starts, how a step returns to the manifold, and whether PCA is
         one more start.
-    iterate : {"best", "average", "last"}
-        Of "subgradient" ("best" or "last") and "multiplicative_weights": which iterate to give.
+    iterate : str
+        Which iterate to give: "best" or "last" of "subgradient", and also "average" of
+        "multiplicative_weights".
     learning_rate : float
         Of "multiplicative_weights": how fast weights react to losses.
     rng : numpy.random.Generator, optional
