@@ -46,10 +46,10 @@ class SolverOptions:
     max_time: float = defaults.MAX_TIME
     n_init: int = defaults.N_INIT
     retraction: Any = "qr"
+    rng: np.random.Generator | None = None
     start_at_pca: bool = True
     iterate: Any = "best"
     learning_rate: float = 1.0
-    rng: np.random.Generator | None = None
 
 
 class Patience:
