@@ -49,10 +49,10 @@ class SolverOptions:
     max_time: float = defaults.MAX_TIME
     n_init: int = defaults.N_INIT
     retraction: Any = "qr"
+    rng: np.random.Generator | None = None
     start_at_pca: bool = True
     iterate: Any = "best"
     learning_rate: float = 1.0
-    rng: np.random.Generator | None = None
 
     def __post_init__(self) -> None:
         check_choice("retraction", self.retraction, RETRACTIONS)
