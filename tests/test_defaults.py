@@ -9,10 +9,10 @@ from importlib import import_module
 import pytest
 
 import fairspan
-from fairspan import metrics, plotting, report, scorers, solvers, sources
+from fairspan import inference, metrics, plotting, report, scorers, solvers, sources
 from fairspan.cli import COMMANDS
 
-MODULES = (fairspan, metrics, plotting, report, scorers, solvers, sources)
+MODULES = (fairspan, inference, metrics, plotting, report, scorers, solvers, sources)
 # Made-up data has numbers of its own.
 ENTRIES = {
     name: entry
@@ -45,7 +45,7 @@ OTHERS = {
     ("SolverResult", "solver"): "",
     # Replicates of a radius, which moments are made of, not of an interval.
     ("RobustFairPCA", "n_bootstrap"): 200,
-    # Replicates of bounds for the population, eigenvalue problems each.
+    # Replicates of a bound for the population, each of which is solved.
     ("certify", "n_bootstrap"): 400,
     # Off: each replicate would be solved anew.
     ("fairness_frontier", "n_bootstrap"): 0,

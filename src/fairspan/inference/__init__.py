@@ -19,3 +19,4 @@ __all__ = [
     "reduction_test",
     "support",
 ]
+__dir__ = __all__.copy
