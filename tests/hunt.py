@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.door import SolverOptions, solve
+from fairspan.solvers import SolverOptions, solve
 from fairspan.solvers.many_groups.newton import descend
 from fairspan.solvers.result import SolverResult
 from tests import reference

@@ -26,6 +26,13 @@ DOWNWARDS = {
 }
 """Imports inside functions that reach below, and why."""
 
+NOT_THROUGH_THE_DOOR = {
+    ("estimators.convex", "solve_conic"): "a program over matrices, no function of group errors",
+    ("estimators.convex", "solve_isometric_admm"): "the same program, by splitting",
+    ("selection.grid", "follow"): "follows one curve through a whole grid, and proves it by lines",
+}
+"""Solvers that are called other than by fairspan.solvers.solve, and why."""
+
 
 @cache
 def layers() -> list[list[str]]:
@@ -119,3 +126,33 @@ def test_no_files_import_each_other():
         for name, path in MODULES.items()
     }
     TopologicalSorter(graph).prepare()
+
+
+def solver_functions() -> set[str]:
+    """Functions of the solvers' folder that minimise: by their name, or what they take."""
+    found = set()
+    for path in (SOURCE / "solvers").rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef):
+                takes = {argument.arg for argument in node.args.args}
+                minimises = "objective" in takes and takes & {"problem", "curve"}
+                if node.name.startswith("solve") or minimises:
+                    found.add(node.name)
+    return found - {"solve"}
+
+
+def test_solvers_are_called_through_their_one_door():
+    solvers, calls = solver_functions(), set()
+    assert {"solve_boundary", "solve_newton", "solve_cutting_planes", "follow"} <= solvers
+    for name, path in MODULES.items():
+        if name.split(".")[0] == "solvers":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("fairspan.solvers"):
+                names = {alias.name for alias in node.names}
+                modules = {f"{node.module}.{one}".removeprefix("fairspan.") for one in names}
+                assert not modules & set(MODULES), f"{name} imports a module of solvers"
+                calls |= {(name, one) for one in names & solvers}
+            elif isinstance(node, ast.Import):
+                assert not any(alias.name.startswith("fairspan.solvers") for alias in node.names)
+    assert calls == set(NOT_THROUGH_THE_DOOR)

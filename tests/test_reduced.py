@@ -11,7 +11,7 @@ from fairspan import GroupMoments, RobustFairPCA
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.reduced import ReducedBasis, new_directions
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.door import SolverOptions, solve
+from fairspan.solvers import SolverOptions, solve
 from fairspan.solvers.many_groups.newton import descend
 from fairspan.solvers.many_groups.reduced_newton import descend_reduced
 from fairspan.solvers.two_groups.boundary import solve_boundary

@@ -9,10 +9,11 @@ from scipy.optimize import minimize
 from fairspan.objectives.mixture import Mixture
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers import SolverOptions, solve
 from fairspan.solvers.descent import solve_subgradient
-from fairspan.solvers.door import Patience, SolverOptions, solve
 from fairspan.solvers.many_groups.certified_newton import solve_newton
 from fairspan.solvers.many_groups.newton import _localise, descend
+from fairspan.solvers.options import Patience
 from fairspan.solvers.two_groups.boundary import solve_boundary
 from tests import reference
 from tests.conftest import PAPER_FILES, needs_paper_data, paper_table, standardised

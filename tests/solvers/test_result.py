@@ -38,6 +38,15 @@ def test_a_gap_is_a_share_of_the_objective_however_small_that_is_beside_the_vari
     assert relative_gap(0.0, 0.0, 0.0) == 0.0
 
 
+def test_an_objective_that_may_be_negative_is_not_cut_off_at_zero():
+    assert relative_gap(2.0, -2.0, 10.0, lowest=-math.inf) == pytest.approx(2.0)
+    assert relative_gap(2.0, -math.inf, 10.0, lowest=-math.inf) == math.inf
+    assert relative_gap(-2.0, -3.0, 10.0, lowest=-math.inf) == pytest.approx(0.5)
+    assert relative_gap(2.0, 0.5, 10.0, lowest=1.0) == pytest.approx(0.5)
+    # What vanishes by chance is measured against a share of the scale.
+    assert relative_gap(0.0, -1e-6, 10.0, lowest=-math.inf) == pytest.approx(1e-3)
+
+
 def test_rounding_alone_leaves_no_gap_but_is_told_of_where_it_shows():
     moments = np.array([np.diag([1e6, 1.0, 1.0]), np.diag([1e6, 2.0, 1.0])])
     problem = SubspaceProblem(moments, np.array([0.5, 0.5]), 1)

@@ -9,7 +9,6 @@ import sys
 import textwrap
 import time
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any, Self, TextIO
 
 from fairspan.words import Findings
@@ -118,12 +117,7 @@ class Progress:
         self._show()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._show(last=True)
 
     def step(self, n: int = 1) -> None:

@@ -7,20 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from fairspan.cli import console
-from fairspan.estimators.robust import RobustFairPCA
+from fairspan.estimators.robust import plain_pca as plain_pca
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import ONE_GROUP, groups_in_gap
 from fairspan.words import Findings, group_name, number, plural
 
 PCA = "PCA"
-
-
-def plain_pca(model: Any, moments: GroupMoments) -> RobustFairPCA:
-    """Fit PCA as it is: no fairness, no robustness, the same scale."""
-    plain = RobustFairPCA(
-        len(model.components_), fairness_weight=0.0, radius=0.0, standardize=model.standardize
-    )
-    return plain.fit_moments(moments)
 
 
 def findings(plain: Any, fair: Any) -> Findings:

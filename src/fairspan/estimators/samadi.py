@@ -1,4 +1,4 @@
-"""FairPCA: the largest loss of a group against its own PCA is as small as can be."""
+"""FairPCA: minimise the largest loss of a group relative to its own PCA."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.objectives import LargestLoss
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import Relaxed, SolverOptions, SolverResult, solve
+from fairspan.solvers.options import ITERATES
 
 SOLVERS = ("exact", "multiplicative_weights")
-ITERATES = ("best", "average", "last")
 
 
 @dataclass(eq=False, repr=False)
@@ -97,6 +97,7 @@ moments_, result_
     _: KW_ONLY
     solver: str = "exact"
     standardize: bool = False
+    clip: float | None = None
     tol: float = defaults.TOL
     max_iter: int = defaults.MAX_ITER
     learning_rate: float = 1.0

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_array
 
 from fairspan.ground import defaults
 from fairspan.ground.parameters import check_level, check_replicates, generator_from
 from fairspan.ground.renamed import renamed
-from fairspan.ground.rows import check_real, check_weights
+from fairspan.ground.rows import check_rows, check_weights
 from fairspan.ground.types import FloatArray, Label
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups, encode_groups
@@ -74,7 +73,7 @@ class ErrorIntervals:
 
     @property
     def by_group(self) -> dict[Label, tuple[float, float]]:
-        """The intervals of the group errors by label."""
+        """Intervals of the group errors by label."""
         return {a: (float(x), float(y)) for a, (x, y) in zip(self.labels, self.errors, strict=True)}
 
 
@@ -125,8 +124,7 @@ def bootstrap_intervals(
     """
     check_replicates(n_bootstrap)
     level = check_level("level", level)
-    check_real(X)
-    X = check_array(X, dtype=np.float64, input_name="X")
+    X = check_rows(X)
     groups = encode_groups(sensitive_features, len(X))
     weight = np.ones(len(X)) if sample_weight is None else check_weights(sample_weight, len(X))
     projection = Projection.of(model, mean, scale, training)
@@ -237,7 +235,7 @@ def replicates(
     n_bootstrap: int,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
-    """Sizes and summed errors of the groups, (n_bootstrap, n_groups), in each replicate.
+    """Return sizes and summed errors of the groups in each replicate, (n_bootstrap, n_groups).
 
     Errors may have a second axis, for several projections of the same rows; so have the sums.
     """
@@ -255,7 +253,7 @@ def replicates(
 
 
 def gap_interval(found: FloatArray, means: FloatArray, level: float) -> FloatArray:
-    """Interval of the largest difference from a simultaneous band over all pairs of groups."""
+    """Return an interval of the largest difference, from a simultaneous band over all pairs."""
     if len(found) == 1:
         return np.zeros(2)
     first, second = (list(side) for side in zip(*combinations(range(len(found)), 2), strict=True))

@@ -16,11 +16,12 @@ promise                         what it means
 ``"total error within a gap"``  the total error where the errors differ by at most ``max_gap``
 ==============================  ===================================================================
 
-An objective of one's own promises ``("convex", "increasing")``.
+An objective of your own subclasses :class:`ConvexObjective`, or has the same four members.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from typing import Protocol
 
@@ -43,7 +44,17 @@ class Objective(Protocol):
 
 
 class ConvexObjective(Objective, Protocol):
-    """An objective that promises to be convex."""
+    """An objective that promises to be convex and increasing."""
+
+    @property
+    def promises(self) -> Collection[str]:
+        """Convex and increasing."""
+        return ("convex", "increasing")
+
+    @property
+    def lowest(self) -> float:
+        """Nothing is known; a subclass may say more."""
+        return -math.inf
 
     def gradient(self, m: FloatArray, /) -> FloatArray:
         """Give a (sub)gradient g where the value is finite: value(x) >= value(m) + g . (x - m)."""

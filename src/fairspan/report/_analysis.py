@@ -19,7 +19,8 @@ from fairspan.objectives.robust import RobustFairObjective, radii_from
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.report._curve import PageCurve, trace_page_curve
 from fairspan.report._settings import Settings
-from fairspan.solvers import SolverOptions, SolverResult, TradeOff, solve
+from fairspan.solvers import SolverOptions, SolverResult, solve
+from fairspan.solvers.two_groups.trace import TradeOff
 
 _ANCHORS = 12
 """Points of the curve whose intervals are found; the page interpolates between them."""

@@ -19,13 +19,11 @@ from fairspan.solvers.descent import solve_subgradient
 from fairspan.solvers.many_groups.certified_newton import solve_newton
 from fairspan.solvers.minimax.minimax import solve_least_loss
 from fairspan.solvers.minimax.multiplicative_weights import solve_multiplicative_weights
-from fairspan.solvers.options import RETRACTIONS, SOLVERS, Patience, SolverOptions
+from fairspan.solvers.options import SolverOptions
 from fairspan.solvers.result import SolverResult, is_closed, safe_bound, settled
 from fairspan.solvers.two_groups.boundary import solve_boundary
 from fairspan.solvers.two_groups.exact_fairness import solve_exactly_fair
 from fairspan.solvers.two_groups.lines import Boundary
-
-__all__ = ["RETRACTIONS", "SOLVERS", "Patience", "SolverOptions", "solve"]
 
 
 def solve(
@@ -164,30 +162,33 @@ _HOW = (
 
 def _choose(wanted: str, objective: Objective, n_groups: int) -> str:
     """Give the solver's name; refuse by name what it cannot prove."""
-    kind = type(objective).__name__
-    if wanted != "auto" and wanted not in _SOLVERS:
-        raise ValueError(f"solver={wanted!r} is not known; use one of {['auto', *_SOLVERS]}.")
     _check_has(objective, ("promises", "lowest", "value"), "every objective")
-    promises = set(objective.promises)
+    promises = frozenset(objective.promises or ())
+    for name, solver in _SOLVERS.items():
+        suits = promises.issuperset(solver.promises) and solver.n_groups in (None, n_groups)
+        if suits and wanted in ("auto", name):
+            _check_has(objective, solver.asks, f"solver={name!r}")
+            return name
+    raise _refusal(wanted, type(objective).__name__, promises, n_groups)
+
+
+def _refusal(wanted: str, kind: str, promises: frozenset[str], n_groups: int) -> Exception:
+    """Say why no solver, or not the one that is wanted, can prove anything."""
+    if wanted != "auto" and wanted not in _SOLVERS:
+        return ValueError(f"solver={wanted!r} is not known; use one of {['auto', *_SOLVERS]}.")
     able = [name for name, solver in _SOLVERS.items() if promises.issuperset(solver.promises)]
-    name = wanted
-    if wanted == "auto":
-        fitting = (name for name in able if _SOLVERS[name].n_groups in (None, n_groups))
-        name = next(fitting, able[0] if able else "cutting_planes")
-    solver = _SOLVERS[name]
-    if name not in able:
-        raise TypeError(
-            f"solver={wanted!r} can prove nothing about {kind}: its proof needs the promises "
-            f"{list(solver.promises)}, but {kind} makes {sorted(promises) or 'none'}. "
-            + (f"Use solver='auto' or one of {able}." if able else _HOW)
-        )
-    if solver.n_groups not in (None, n_groups):
-        raise ValueError(
-            f"solver={name!r} needs exactly {solver.n_groups} groups but there are {n_groups}; "
+    name = wanted if wanted != "auto" else [*able, "cutting_planes"][0]
+    if name in able:
+        return ValueError(
+            f"solver={name!r} needs exactly {_SOLVERS[name].n_groups} groups but there are "
+            f"{n_groups}; "
             + ("use solver='auto'." if wanted != "auto" else f"no other can solve {kind}.")
         )
-    _check_has(objective, solver.asks, f"solver={name!r}")
-    return name
+    return TypeError(
+        f"solver={wanted!r} can prove nothing about {kind}: its proof needs the promises "
+        f"{list(_SOLVERS[name].promises)}, but {kind} makes {sorted(promises) or 'none'}. "
+        + (f"Use solver='auto' or one of {able}." if able else _HOW)
+    )
 
 
 def _check_has(objective: Objective, names: tuple[str, ...], who: str) -> None:

@@ -77,13 +77,13 @@ def choose(
         raise ValueError(f"{where} has no column left to be a feature.")
     if "" in chosen:
         raise TableError(
-            f"{where} has no name for its column {list(kinds).index('') + 1}; write one in its "
-            "first line, leave it out with drop=[''], or name the features."
+            f"column {list(kinds).index('') + 1} of {where} has no name; name it in the first "
+            "line, drop it with drop=[''], or list the features with features=[...]."
         )
     if other := [name for name in categories if name in {*groups, weight, *dropped}]:
         raise ValueError(
-            f"one_hot=... names the column {other[0]!r}, which has another part: a column of "
-            "categories is one of features."
+            f"one_hot=... names the column {other[0]!r}, which has another role; a column of "
+            "categories must be a feature."
         )
     missing = options.get("missing", "raise")
     fills: dict[Name, Any] = {}
@@ -134,7 +134,7 @@ def find_columns(
         if positions and (is_integer(one) or (isinstance(one, str) and one.lstrip("-").isdigit())):
             name = int(one) + (len(positions) if int(one) < 0 else 0)
         elif not isinstance(one, str):
-            raise TypeError(f"{argument} has {one!r}; columns are given by name.")
+            raise TypeError(f"{argument}=... holds {one!r}; columns are given by name.")
         if name not in kinds:
             raise ValueError(no_column(where, kinds, [one], f"{argument}=..."))
         found.append(name)

@@ -106,8 +106,9 @@ class Around:
         self.cuts, self.m, self.base = cuts, m, value
 
     def largest(self, dm: FloatArray) -> Cut:
-        """Linearise after a change of the errors."""
-        cut = self.cuts.add(np.clip(self.m + dm, 0.0, self.cuts.traces))
+        """Linearise after a change of the errors, but not where all variance is lost."""
+        most = self.m + 0.9 * (self.cuts.traces - self.m)
+        cut = self.cuts.add(np.clip(self.m + dm, 0.0, most))
         return cut or max(self.cuts.kept, key=lambda known: known.at(self.m + dm))
 
     def piece(self, piece: Cut) -> float:

@@ -35,7 +35,8 @@ class TwoPieces:
 
     def __init__(self, objective: RobustFairObjective) -> None:
         self.radii: Point = tuple(objective.radii.tolist())
-        self.coefficients = [tuple(objective.coefficients(ab).tolist()) for ab in ((0, 1), (1, 0))]
+        (p0, p1), weight = objective.shares.tolist(), objective.fairness_weight
+        self.coefficients = ((p0 + weight, p1 - weight), (p0 - weight, p1 + weight))
         self._edges = math.sqrt(self.radii[0]), math.sqrt(self.radii[1])
 
     def term(self, a: int, group: int, error: float) -> float:
