@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -12,6 +11,7 @@ from operator import attrgetter
 import numpy as np
 
 from fairspan.certificate.branch import Prover
+from fairspan.certificate.work import Work
 from fairspan.ground.types import FloatArray
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
@@ -24,6 +24,8 @@ from fairspan.solvers.two_groups.boundary import solve_boundary
 
 _FEW_STARTS = 4
 _MANY_STARTS = 40
+_BUDGET = 1500.0
+"""Work of a proof, in eigen-solves of 100 features."""
 
 
 def solve_newton(
@@ -32,7 +34,8 @@ def solve_newton(
     *,
     tol: float = 1e-8,
     max_iter: int = 1000,
-    max_time: float = math.inf,
+    effort: float = 1.0,
+    max_time: float | None = None,
     start: FloatArray | None = None,
     rng: np.random.Generator | None = None,
 ) -> SolverResult:
@@ -48,8 +51,11 @@ def solve_newton(
         The relative gap to reach.
     max_iter : int
         Most Newton iterations of a descent.
-    max_time : float
-        Seconds after which the proof is given up; the bound proved so far is returned.
+    effort : float
+        Multiplies the work that a proof may cost.
+    max_time : float, optional
+        A safety net: seconds after which the proof is given up. Without it the same call gives the
+        same answer on any machine.
     start : ndarray of shape (d, k), optional
         Where to start, besides PCA.
     rng : numpy.random.Generator, optional
@@ -61,14 +67,14 @@ def solve_newton(
         The best subspace found and the best bound proved.
     """
     solves_before = problem.n_eigensolves
-    deadline = time.monotonic() + max_time
+    work = Work(effort * _BUDGET, max_time)
     find = partial(
         descend_reduced if problem.is_large else descend, problem, objective, max_iter=max_iter
     )
     found = find(problem.best_subspace(objective.shares).subspace)
     if start is not None:
         found = min(found, find(start), key=attrgetter("value"))
-    prover = _prover(problem, objective, found, tol, deadline)
+    prover = Prover(problem, objective, found, tol, work, find)
     bound = prover.quick()
     if bound < prover.enough and problem.n_groups == 2:
         # For two groups the walk on the boundary proves every case, at less cost.
@@ -77,7 +83,7 @@ def solve_newton(
             return replace(walked, n_eigensolves=problem.n_eigensolves - solves_before)
         bound = max(bound, walked.lower_bound)
     elif bound < prover.enough:
-        found, more = _look_further(found, prover, find, rng or np.random.default_rng(0))
+        found, more = _look_further(found, prover, rng or np.random.default_rng(0))
         bound = max(bound, more)
     weight = objective.fairness_weight
     if not is_closed(problem, found.value, bound, tol, weight):
@@ -98,38 +104,25 @@ def solve_newton(
 
 
 def _look_further(
-    found: Stationary,
-    prover: Prover,
-    find: Callable[[FloatArray], Stationary],
-    rng: np.random.Generator,
+    found: Stationary, prover: Prover, rng: np.random.Generator
 ) -> tuple[Stationary, float]:
     """Start elsewhere, and prove harder; again from more places if the proof still fails."""
-    problem, objective, bound = prover.problem, prover.objective, -math.inf
+    problem, find, bound = prover.problem, prover.descend, -math.inf
     for starts in (_promising(problem, rng), _random(problem, rng)):
+        before = found.value
         for subspace in starts:
             found = min(found, find(subspace), key=attrgetter("value"))
-            if time.monotonic() > prover.deadline:
-                break
-        better = found.value < prover.value * (1 - 1e-12)
+        better = found.value < before - 1e-12 * abs(before)
         if better:
-            prover = _prover(problem, objective, found, prover.tol, prover.deadline)
+            prover = replace(prover, known=found)
             bound = max(bound, prover.quick())
         # Without a better point, what the first proof could not close stays open.
         if (better or bound == -math.inf) and bound < prover.enough:
             bound = max(bound, prover.thorough())
-        if bound >= prover.enough or time.monotonic() > prover.deadline:
+            found = min(found, prover.known, key=attrgetter("value"))
+        if bound >= prover.enough or prover.work.is_spent:
             break
     return found, bound
-
-
-def _prover(
-    problem: SubspaceProblem,
-    objective: RobustFairObjective,
-    found: Stationary,
-    tol: float,
-    deadline: float,
-) -> Prover:
-    return Prover(problem, objective, found.errors, found.value, found.mixture, tol, deadline)
 
 
 def _promising(problem: SubspaceProblem, rng: np.random.Generator) -> Iterator[FloatArray]:
