@@ -1,14 +1,14 @@
 """Arcs: an inequality that projectors obey and mixtures of them do not.
 
-Split an orthonormal basis as [V (k - 1 columns), e1, e2, R (the others)]. For X with 0 <= X <= I put
+Split an orthonormal basis as [V (k - 1 columns), e1, e2, R (the others)]. For 0 <= X <= I put
 u = (k - 1) - <VV', X>, v = <RR', X>, Z the block of X on (e1, e2), z = (Z11 - Z22, 2 Z12). Every
 projector of rank k has
 
     |z| >= 1 - u - v.
 
 (Its range holds a unit vector orthogonal to V, so that Z has an eigenvalue of at least 1 - v; the
-same for I - X gives one of at most u.) Where the angle of z is known to lie in [a, b], narrower than
-180 degrees, with middle f and half width h, this becomes linear:
+same for I - X gives one of at most u.) Where the angle of z lies in [a, b], narrower than 180
+degrees, with middle f and half width h, this becomes linear:
 
     (cos f, sin f) . z >= cos h (1 - u - v),   (-sin a, cos a) . z >= 0,   (sin b, -cos b) . z >= 0.
 
@@ -17,6 +17,7 @@ Arcs that cover the circle cover all projectors.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, replace
 
@@ -44,7 +45,7 @@ class Frame:
     def __init__(self, basis: FloatArray, k: int) -> None:
         first, last = basis[:, k - 1], basis[:, k]
         before, behind = basis[:, : k - 1], basis[:, k + 1 :]
-        self.k = k
+        self.basis, self.k = basis, k
         self.cosine = np.outer(first, first) - np.outer(last, last)
         self.sine = np.outer(first, last) + np.outer(last, first)
         # u + v = (k - 1) + <outer, X>.
@@ -59,7 +60,7 @@ class Frame:
     def arcs(self) -> list[Arc]:
         """Cover the circle, with a border at the angle 0."""
         ends = np.linspace(0.0, 2 * math.pi, _FIRST + 1).tolist()
-        return [Arc(self, low, high) for low, high in zip(ends[:-1], ends[1:], strict=True)]
+        return [Arc(self, low, high) for low, high in itertools.pairwise(ends)]
 
 
 @dataclass(frozen=True, eq=False)

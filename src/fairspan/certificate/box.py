@@ -87,7 +87,7 @@ def tighten(
     room = best - float(intercepts.sum())
     lower, upper = box.lower.copy(), box.upper.copy()
     for b, unit in enumerate(np.eye(problem.n_groups)):
-        if work.is_spent:
+        if work.is_spent():
             break
         work.spend(2 * _EVALUATIONS * Work.eigensolve(problem.d))
         lower[b] = max(lower[b], _least(problem, unit, slope, room))

@@ -9,9 +9,9 @@ import numpy as np
 
 from fairspan.certificate.box import Box, root_box
 from fairspan.certificate.closed_form import closed_form_bound
+from fairspan.certificate.known import Known
 from fairspan.certificate.relaxation import relax_large
 from fairspan.certificate.shrink import shrink
-from fairspan.certificate.known import Known
 from fairspan.certificate.tree import Tree
 from fairspan.certificate.work import Work
 from fairspan.ground.types import FloatArray
@@ -48,6 +48,8 @@ class Prover:
     tol: float
     work: Work
     descend: Callable[[FloatArray], Known]
+    _root: Box | None = None
+    _tree: Tree | None = None
 
     @property
     def enough(self) -> float:
@@ -75,27 +77,46 @@ class Prover:
         closed = closed_form_bound(self.problem, known.mixture, known.errors, self._root)
         return max(bound, closed)
 
+    def learn(self, known: Known) -> bool:
+        """Take a subspace as the best one known if it is; say so."""
+        better = known.value < self.known.value - 1e-12 * abs(self.known.value)
+        if better:
+            # Frames of a poorer subspace are of little use.
+            self.known, self._tree = known, None
+        return better
+
     def thorough(self) -> float:
         """Shrink the box, relax what is left, and branch where that is not enough.
 
-        A better subspace that is found on the way is the one known afterwards.
+        A better subspace that is found on the way is the one known afterwards. Called again, it
+        goes on where the work was spent.
         """
-        box = getattr(self, "_root", None) or root_box(self.problem)
-        if self._curved:
-            closed, box = shrink(
-                self.problem, self.known.mixture, box, self.known, self.enough, self.work
+        if self._tree is None:
+            box = self._root or root_box(self.problem)
+            if self._curved:
+                closed, box = shrink(
+                    self.problem, self.known.mixture, box, self.known, self.enough, self.work
+                )
+                if closed:
+                    return self.enough
+            if self.problem.d >= _LARGE:
+                bound = relax_large(
+                    self.problem,
+                    self.objective,
+                    self.known,
+                    box,
+                    enough=self.enough,
+                    work=self.work,
+                )
+                # What the box has lost is no better than enough, and no more is proved of it.
+                return min(bound, self.enough)
+            self._tree = Tree(
+                self.problem, self.objective, self.known, self._target, self.descend, self.work, box
             )
-            if closed:
-                return self.enough
-        if self.problem.d >= _LARGE:
-            bound = relax_large(
-                self.problem, self.objective, self.known, box, enough=self.enough, work=self.work
-            )
-            # What the box has lost is no better than enough, and no more is proved of it.
-            return min(bound, self.enough)
-        tree = Tree(
-            self.problem, self.objective, self.known, self._target, self.descend, self.work
-        )
-        bound = tree.run(box, close=1 - 0.9 * self.tol)
-        self.known = tree.known
+        bound = self._tree.run(close=1 - 0.9 * self.tol)
+        self.known = self._tree.known
         return bound
+
+    def is_enough(self, bound: float) -> bool:
+        """Say whether a bound closes the gap."""
+        return bound >= min(self.enough, (1 - 0.95 * self.tol) * self.known.value)

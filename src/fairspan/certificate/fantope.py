@@ -31,6 +31,8 @@ _LOWEST = 1e-12
 """The barrier ends at this share of the program's size."""
 _CENTRED = 0.5
 """The Newton decrement, in units of μ, from which on the barrier is lowered."""
+_LAST = 0.01
+"""The same for the last barrier."""
 _ITERATIONS = 150
 
 
@@ -176,17 +178,23 @@ def maximise(
     lowest, slack = _LOWEST * program.size, len(z) + 2 * program.d
     at = _Point(program, z, mu, None)
     best, multipliers = at.bound, z
-    for inner in range(_ITERATIONS):
+    for _ in range(_ITERATIONS):
         work.spend(_cost(program))
-        newton, along, decrement = _directions(program, at)
+        try:
+            newton, along, decrement = _directions(program, at)
+        except np.linalg.LinAlgError:
+            # Multipliers so far apart that rounding is all there is; what is proved stays proved.
+            break
         at, moved = _search(program, at, newton, decrement)
         if at.bound > best:
             best, multipliers = at.bound, at.z
-        if best >= enough or work.is_spent:
+        if best >= enough or work.is_spent():
             break
-        if decrement > _CENTRED * at.mu and moved:
+        hopeless = at.mu * slack < share * (enough - best) < np.inf
+        # The last X is what nodes are split by: it is worth a few steps more.
+        if decrement > (_LAST if hopeless else _CENTRED) * at.mu and moved:
             continue
-        if at.mu <= lowest or at.mu * slack < share * (enough - best) or not np.isfinite(at.value):
+        if at.mu <= lowest or hopeless or not np.isfinite(at.value):
             break
         mu = max(_SHRINK * at.mu, 0.5 * lowest)
         ahead = np.clip(at.z + (mu - at.mu) * along, 0.02 * at.z, 50 * at.z)
@@ -241,15 +249,15 @@ def _directions(program: Program, at: _Point) -> tuple[FloatArray, FloatArray, f
 def _search(
     program: Program, at: _Point, step: FloatArray, decrement: float
 ) -> tuple[_Point, bool]:
-    """Go along the Newton step as far as it raises the barrier's value."""
+    """Go along the Newton step as far as it raises the barrier's value; say if that was far."""
     falling = step < 0
     length = 1.0
     if falling.any():
         length = min(1.0, 0.9 * float((-at.z[falling] / step[falling]).min()))
-    for _ in range(20):
+    for tries in range(12):
         found = _Point(program, on_sums(program, at.z + length * step, 1), at.mu, at.ν)
         if found.value >= at.value + 0.05 * length * decrement - 1e-13 * abs(at.value):
-            return found, True
+            return found, tries < 8
         length *= 0.4
     return at, False
 

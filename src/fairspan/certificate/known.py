@@ -9,13 +9,24 @@ from fairspan.objectives.mixture import Mixture
 
 
 class Known(Protocol):
-    """A subspace, its errors and value, and a mixture of pieces that is stationary there."""
+    """A subspace with its value, and a mixture of pieces that is stationary there."""
 
     @property
-    def subspace(self) -> FloatArray: ...
+    def subspace(self) -> FloatArray:
+        """Orthonormal columns."""
+
     @property
-    def errors(self) -> FloatArray: ...
+    def errors(self) -> FloatArray:
+        """Its group errors."""
+
     @property
-    def value(self) -> float: ...
+    def value(self) -> float:
+        """Its objective."""
+
     @property
-    def mixture(self) -> Mixture: ...
+    def mixture(self) -> Mixture:
+        """The mixture."""
+
+    @property
+    def history(self) -> list[float]:
+        """Values on the way to it."""

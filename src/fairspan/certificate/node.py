@@ -156,7 +156,9 @@ def solve_node(
     blocks, matrices = _blocks(problem, objective, columns, node, mu)
     q = len(columns.sums)
     sums = [
-        columns.sums if block.key == "pieces" else np.full((q, len(block.start)), float(block.weighs))
+        columns.sums
+        if block.key == "pieces"
+        else np.full((q, len(block.start)), float(block.weighs))
         for block in blocks
     ]
     program = Program(
@@ -227,8 +229,7 @@ def _blocks(
 
     def start(key: Any, floor: FloatArray) -> FloatArray:
         known = node.multipliers.get(key)
-        same = known is not None and len(known) == len(floor)
-        return np.maximum(known, floor) if same else floor
+        return floor if known is None else np.maximum(known, floor)
 
     intercepts, slopes = columns.chords(objective, node.box)
     even = np.full(slopes.shape[1], 1.0)
@@ -249,16 +250,14 @@ def _blocks(
         constants = np.concatenate([lower - T, T - upper])
         blocks.append(_Block("box", constants, on_errors(np.hstack([-eye, eye])), box, False))
     place = G + len(node.centres)
-    for i, (arc, (H, h)) in enumerate(zip(node.arcs, rows, strict=True)):
+    limits = [
+        ("arc", i, h, 2 * mu / arc.slack())
+        for i, (arc, (_, h)) in enumerate(zip(node.arcs, rows, strict=True))
+    ]
+    limits += [("wall", i, np.array([h]), np.array([2 * mu])) for i, (_, h) in enumerate(walls)]
+    for kind, i, h, floor in limits:
         spread = np.zeros((n, len(h)))
         spread[place : place + len(h)] = np.eye(len(h))
         place += len(h)
-        key = "arc", i
-        blocks.append(_Block(key, h, spread, start(key, mu / (0.5 * arc.slack())), False))
-    for i, (_, h) in enumerate(walls):
-        spread = np.zeros((n, 1))
-        spread[place] = 1.0
-        place += 1
-        key = "wall", i
-        blocks.append(_Block(key, np.array([h]), spread, start(key, np.array([2 * mu])), False))
+        blocks.append(_Block((kind, i), h, spread, start((kind, i), floor), False))
     return blocks, matrices

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairspan.certificate.box import Box
 from fairspan.certificate.closed_form import parabola
-from fairspan.ground.types import FloatArray, IntArray
+from fairspan.ground.types import UNIT, FloatArray, IntArray
 from fairspan.objectives.mixture import Mixture
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
@@ -42,9 +42,7 @@ def compared_groups(objective: RobustFairObjective) -> IntArray:
     return everyone if objective.in_gap is None else everyone[objective.in_gap]
 
 
-def columns(
-    objective: RobustFairObjective, raised: IntArray, lowered: IntArray
-) -> Columns:
+def columns(objective: RobustFairObjective, raised: IntArray, lowered: IntArray) -> Columns:
     """Give weights for mixtures of pieces in which some groups are counted up and some down.
 
     Mixtures depend on weights of pairs only through the row sums r and column sums z. Without radii
@@ -63,16 +61,21 @@ def columns(
     Columns
         The weights: one if nothing is compared, pairs if there are few, else r, z and slacks.
     """
-    p, λ, n = objective.shares, objective.fairness_weight, objective.n_groups
-    part, rest, eye = np.minimum(p, λ), np.maximum(λ - p, 0.0), np.eye(n)
-    up = p[:, None] + λ * eye[:, raised]
-    down, fall = -part[:, None] * eye[:, lowered], rest[:, None] * eye[:, lowered]
-    if λ == 0 or n == 1:
-        return Columns(p[:, None], np.zeros((n, 1)), np.ones((1, 1)))
+    n = objective.n_groups
+    none, one, eye = np.zeros(n), np.ones(n), np.eye(n)
+    base, rise, drop = objective.split(one, none)
+    if objective.fairness_weight == 0 or n == 1:
+        return Columns(base[:, None], np.zeros((n, 1)), np.ones((1, 1)))
+    up = base[:, None] + rise[:, None] * eye[:, raised]
+    down = -drop[:, None] * eye[:, lowered]
+    fall = objective.split(none, one)[2][:, None] * eye[:, lowered]
     both = np.intersect1d(raised, lowered)
     if objective.radii.any() and min(len(raised), len(lowered)) <= 3:
-        pairs = [(i, j) for i, j in itertools.product(*map(range, (len(raised), len(lowered))))
-                 if raised[i] != lowered[j]]
+        pairs = [
+            (i, j)
+            for i, j in itertools.product(*map(range, (len(raised), len(lowered))))
+            if raised[i] != lowered[j]
+        ]
         i, j = np.array(pairs).T
         return Columns(up[:, i] + down[:, j], fall[:, j], np.ones((1, len(pairs))))
     above, below = np.hstack([up, down]), np.hstack([0 * up, fall])
@@ -124,14 +127,19 @@ class Centre:
         inside, first = np.linalg.eigh(C[:k, :k])
         outside, second = np.linalg.eigh(C[k:, k:])
         Q = np.hstack([basis[:, :k] @ first, basis[:, k:] @ second])
-        growth = _growth(inside, outside)
+        growth = _growth(inside, outside, 1e-12 * float(problem.traces.max()))
         self.projector = V @ V.T
         top = np.arange(problem.d) < k
         # In the basis Q, N is diagonal and P keeps the first k: N - NP - PN changes their sign.
         self.matrix = (Q * np.where(top, -growth, growth)) @ Q.T
         self.constant = float(growth[:k].sum())
+        rounding = 8 * problem.d * UNIT * float(np.abs(growth).sum())
+        self.reach = float(np.sort(np.where(top, -growth, growth))[-k:].sum()) + self.constant
+        self.reach += rounding
         self.mixtures, self.errors = mixtures, errors
-        self.slopes = np.array([mixture.slopes(np.where(errors > 0, errors, 1.0)) for mixture in mixtures]).T
+        self.slopes = np.array(
+            [mixture.slopes(np.where(errors > 0, errors, 1.0)) for mixture in mixtures]
+        ).T
         self.values = np.array([m.value(errors) for m in mixtures]) - errors @ self.slopes
         turned = Q.T @ problem.moments @ Q
         pairs = 2 / (growth[:, None] + growth)
@@ -159,12 +167,13 @@ class Centre:
         return np.array(found) * (1 + 1e-9)
 
 
-def _growth(inside: FloatArray, outside: FloatArray) -> FloatArray:
+def _growth(inside: FloatArray, outside: FloatArray, least: float) -> FloatArray:
     """Distances of eigenvalues from the middle of the gap, with a floor that ignores one pair."""
     level = 0.5 * float(inside[0] + outside[-1])
     others = np.abs(np.concatenate([inside[1:], outside[:-1]]) - level)
-    floor = max(0.3 * float(others.min(initial=np.inf)) if len(others) else 0.0,
-                1e-3 * float(np.abs(inside).max()))
+    floor = max(least, 1e-3 * float(np.abs(inside).max()))
+    if len(others):
+        floor = max(floor, 0.3 * float(others.min()))
     return np.maximum(np.abs(np.concatenate([inside, outside]) - level), floor)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fairspan.certificate.box import Box
+from fairspan.certificate.known import Known
 from fairspan.certificate.node import Node, solve_node
 from fairspan.certificate.pieces import columns, compared_groups
-from fairspan.certificate.known import Known
 from fairspan.certificate.work import Work
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.reduced import new_directions
@@ -69,7 +69,7 @@ def relax_large(
         # In the basis the errors are too large, so what is proved there is not proved of all.
         bound = max(bound, solved.constant - float(solved.slopes @ problem.traces) + found.sigma)
         lacking = solved.node.bound - bound
-        if bound >= enough or work.is_spent or lacking <= 0.1 * (enough - bound):
+        if bound >= enough or work.is_spent() or lacking <= 0.1 * (enough - bound):
             break
         node = Node(box, multipliers=solved.node.multipliers)
         fresh = new_directions(found.subspace, basis)

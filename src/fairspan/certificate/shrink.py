@@ -46,7 +46,7 @@ def shrink(
         widths = box.upper - box.lower + 1e-300
         shrunk = float(np.max((smaller.upper - smaller.lower) / widths))
         box = smaller
-        if shrunk > 0.9 or work.is_spent:
+        if shrunk > 0.9 or work.is_spent():
             break
     return False, box
 

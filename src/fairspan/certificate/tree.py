@@ -11,21 +11,22 @@ import numpy as np
 
 from fairspan.certificate.arcs import Arc, incumbent_frame, relaxed_frame
 from fairspan.certificate.box import Box, most
-from fairspan.certificate.shrink import shrink
 from fairspan.certificate.known import Known
 from fairspan.certificate.node import Node, Solved, Wall, solve_node
 from fairspan.certificate.pieces import Centre, columns, compared_groups
+from fairspan.certificate.shrink import shrink
 from fairspan.certificate.work import Work
 from fairspan.ground.types import FloatArray
 from fairspan.objectives.mixture import Mixture
 from fairspan.objectives.robust import Pair, RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 
-
 _ROUNDS = 6
 """How often a node's box is tightened and its relaxation solved again."""
 _DESCEND = 20
 """After so many nodes a better subspace is looked for."""
+_SMALL = 1e-9
+"""Tangents are taken where robust errors are at least this share of the largest variance."""
 _NOTHING = 1e-9
 """A relaxed X that falls short of an arc's inequality by less is a projector."""
 
@@ -47,6 +48,8 @@ class Tree:
         Improves a subspace.
     work : Work
         What may be spent.
+    box : Box
+        Bounds on the errors; what is outside must be known to be no better than enough.
     """
 
     def __init__(
@@ -57,9 +60,10 @@ class Tree:
         target: Callable[[float], float],
         descend: Callable[[FloatArray], Known],
         work: Work,
+        box: Box,
     ) -> None:
         self.problem, self.objective, self.work = problem, objective, work
-        self._target, self._descend = target, descend
+        self._target, self._descend, self._box = target, descend, box
         self._curved = bool(objective.radii.any())
         compared = compared_groups(objective)
         self._columns = columns(objective, compared, compared)
@@ -67,55 +71,60 @@ class Tree:
         self._order = itertools.count()
         self.n_nodes = 0
         self._settled = np.inf
-        self._know(known)
+        self.learn(known)
 
-    def _know(self, known: Known) -> None:
-        self.known = known
-        V, errors, mixture = known.subspace, known.errors, known.mixture
-        self.enough = self._target(known.value)
-        self._projector = V @ V.T
-        self._home = None
-        if self._curved and ((errors > 0) | (self.objective.radii == 0)).all():
-            slope = mixture.slopes(np.where(errors > 0, errors, 1.0))
-            self._home = Centre(self.problem, V, slope, self._mixtures(errors, mixture), errors)
+    def learn(self, known: Known) -> None:
+        """Take a better subspace as the one to be proved."""
+        self.known, self.enough = known, self._target(known.value)
+        self._projector = known.subspace @ known.subspace.T
+        self._home = self._centre(known.subspace, known.errors, None, [known.mixture])
 
-    def _mixtures(self, errors: FloatArray, mixture: Mixture | None) -> list[Mixture]:
-        """A mixture, and the pieces that are nearly the largest."""
-        found = [] if mixture is None else [mixture]
-        one = np.ones(1)
+    def _centre(
+        self,
+        V: FloatArray,
+        errors: FloatArray,
+        slope: FloatArray | None,
+        mixtures: list[Mixture],
+    ) -> Centre | None:
+        """Tangents at a subspace, of mixtures and of the largest pieces; None where none exist."""
+        robust = self.objective.radii > 0
+        # Next to 0 slopes are steep, and rounding of the errors would show in the tangents.
+        if not self._curved or (errors[robust] < _SMALL * self.problem.traces.max()).any():
+            return None
         for pair in _largest_pairs(self.objective, errors):
-            found.append(Mixture.of_pairs(self.objective, [pair], one))
-        return found
+            mixtures = [*mixtures, Mixture.of_pairs(self.objective, [pair], np.ones(1))]
+        if slope is None:
+            slope = mixtures[0].slopes(np.where(robust, errors, 1.0))
+        return Centre(self.problem, V, slope, mixtures, errors)
 
-    def run(self, box: Box, close: float = 1.0) -> float:
-        """Give the bound that is proved for all subspaces whose errors lie in a box.
+    def run(self, close: float = 1.0) -> float:
+        """Go on until all parts are proved or the work is spent.
 
         Parameters
         ----------
-        box : Box
-            The box; what is outside must be known to be no better than enough.
         close : float
             The share of the value at which a bound of all parts ends the search.
 
         Returns
         -------
         float
-            The bound.
+            Proved: no subspace has a smaller objective.
         """
-        self._look(Node(box, is_cut=True))
-        while self._heap and not self.work.is_spent:
+        if not self.n_nodes:
+            self._look(Node(self._box, is_cut=True))
+        while self._heap and not self.work.is_spent():
             if self._heap[0][0] >= min(self.enough, self._settled, close * self.known.value):
                 break
-            bound, _, solved = heapq.heappop(self._heap)
+            bound, order, solved = heapq.heappop(self._heap)
             children = self._children(solved)
             if not children:
                 self._settled = min(self._settled, bound)
-            for child in children:
-                if self.work.is_spent:
-                    # What was not looked at keeps the bound of the node above.
-                    heapq.heappush(self._heap, (bound, next(self._order), solved))
-                    break
+            for place, child in enumerate(children):
                 self._look(child)
+                if self.work.is_spent() and place < len(children) - 1:
+                    # What was not looked at keeps the bound of the node above.
+                    heapq.heappush(self._heap, (bound, order, solved))
+                    break
         return min([self.enough, self._settled, *(node[0] for node in self._heap[:1])])
 
     def _look(self, node: Node) -> None:
@@ -124,13 +133,17 @@ class Tree:
         node = self._with_home(node)
         for turn in range(_ROUNDS if self._curved else 1):
             solved = solve_node(
-                self.problem, self.objective, self._columns, node,
-                enough=self.enough, work=self.work,
+                self.problem,
+                self.objective,
+                self._columns,
+                node,
+                enough=self.enough,
+                work=self.work,
             )
             if solved.node.bound >= self.enough:
                 return
             node = solved.node
-            if not self._curved or turn == _ROUNDS - 1 or self.work.is_spent:
+            if not self._curved or turn == _ROUNDS - 1 or self.work.is_spent():
                 break
             before = node
             if before.is_cut:
@@ -150,24 +163,20 @@ class Tree:
 
     def _improve(self, V: FloatArray) -> None:
         found = self._descend(V)
-        if found.value < self.known.value - 1e-12 * abs(self.known.value):
-            self._know(found)
+        # Frames and tangents of a subspace that is as good would be lost for nothing.
+        if found.value < self.known.value - 0.1 * (self.known.value - self.enough):
+            self.learn(found)
 
     def _with_home(self, node: Node) -> Node:
         """Let the best subspace known be one of the centres."""
         if self._home is None or self._home in node.centres:
             return node
-        reach = self._reach(self._home)
         kept = slice(-2, None)
         return replace(
             node,
             centres=(self._home, *node.centres[kept]),
-            reaches=(reach, *node.reaches[kept]),
+            reaches=(self._home.reach, *node.reaches[kept]),
         )
-
-    def _reach(self, centre: Centre) -> float:
-        none = np.zeros_like(centre.matrix)
-        return most(centre.matrix, none, 0.0, self.problem.k, 1) + centre.constant
 
     def _tighten(self, solved: Solved, node: Node) -> Node:
         """Shrink distances around all that is better than enough."""
@@ -191,10 +200,9 @@ class Tree:
         if self._curved and solved.loss > 0.6 * missing:
             near = min((_apart(solved.X, c.projector) for c in solved.node.centres), default=np.inf)
             if solved.loss > 0.9 * missing or short < 0.1 * near:
-                splits = [self._split_distance, self._split_box]
+                children = self._split_distance(solved)
                 if solved.chord_loss > solved.tangent_loss:
-                    splits.reverse()
-                children = splits[0](solved) or splits[1](solved)
+                    children = self._split_box(solved) or children
                 if children:
                     return children
         return self._split_arcs(solved) or (self._split_box(solved) if self._curved else [])
@@ -205,12 +213,13 @@ class Tree:
         if any(_apart(solved.X, centre.projector) <= 0.1 for centre in node.centres):
             return solved
         V = solved.vectors[:, -problem.k :]
-        errors = np.maximum(problem.errors(V), 1e-12 * problem.traces.max())
-        centre = Centre(problem, V, solved.weights, self._mixtures(errors, None), errors)
+        centre = self._centre(V, problem.errors(V), solved.weights, [])
+        if centre is None:
+            return solved
         node = replace(
             node,
             centres=(*node.centres[:1], *node.centres[1:][-1:], centre),
-            reaches=(*node.reaches[:1], *node.reaches[1:][-1:], self._reach(centre)),
+            reaches=(*node.reaches[:1], *node.reaches[1:][-1:], centre.reach),
         )
         return solved._replace(node=node)
 
@@ -252,9 +261,9 @@ class Tree:
         distances = [centre.distance(solved.X) for centre in node.centres]
         place = int(np.argmin(distances))
         centre, reach = node.centres[place], node.reaches[place]
-        cut = max(2 * distances[place], 0.1 * reach)
-        if not cut < 0.7 * reach:
+        if not distances[place] < 0.5 * reach:
             return []
+        cut = min(max(2 * distances[place], 0.1 * reach), 0.6 * reach)
         reaches = list(node.reaches)
         reaches[place] = cut
         return [
@@ -268,7 +277,9 @@ class Tree:
         errors = self.problem.traces - np.einsum("ade,de->a", self.problem.moments, solved.X)
         lower, upper = node.box
         m = np.clip(errors, lower, upper)
-        every = Mixture(o, o.shares + o.fairness_weight, np.maximum(o.fairness_weight - o.shares, 0))
+        every = Mixture(
+            o, o.shares + o.fairness_weight, np.maximum(o.fairness_weight - o.shares, 0)
+        )
         intercepts, slopes = every.chords(lower, upper)
         loss = every.terms(m) - intercepts - slopes * m
         axis = int(np.argmax(loss))

@@ -25,6 +25,10 @@ class Work:
         self.was_cut = False
         self._end = math.inf if max_time is None else time.monotonic() + max_time
 
+    def grant(self, units: float) -> None:
+        """Add to what is left."""
+        self.left = max(self.left, 0.0) + units
+
     @staticmethod
     def flops(n: float) -> float:
         """Give the units of some multiplications."""
@@ -41,7 +45,6 @@ class Work:
         if time.monotonic() > self._end:
             self.was_cut = True
 
-    @property
     def is_spent(self) -> bool:
         """Whether nothing is left."""
         return self.left <= 0 or self.was_cut

@@ -11,13 +11,14 @@ from operator import attrgetter
 import numpy as np
 
 from fairspan.certificate.branch import Prover
+from fairspan.certificate.known import Known
 from fairspan.certificate.work import Work
 from fairspan.ground.types import FloatArray
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.descent import random_subspaces
 from fairspan.solvers.many_groups.bounds import plain_bound
-from fairspan.solvers.many_groups.newton import Stationary, descend
+from fairspan.solvers.many_groups.newton import descend
 from fairspan.solvers.many_groups.reduced_newton import descend_reduced
 from fairspan.solvers.result import SolverResult, is_closed, safe_bound
 from fairspan.solvers.two_groups.boundary import solve_boundary
@@ -26,6 +27,8 @@ _FEW_STARTS = 4
 _MANY_STARTS = 40
 _BUDGET = 1500.0
 """Work of a proof, in eigen-solves of 100 features."""
+_SHARES = (0.1, 0.4, 0.5)
+"""Shares of it before further starts, after the promising ones, and after all."""
 
 
 def solve_newton(
@@ -67,11 +70,11 @@ def solve_newton(
         The best subspace found and the best bound proved.
     """
     solves_before = problem.n_eigensolves
-    work = Work(effort * _BUDGET, max_time)
+    work = Work(0.0, max_time)
     find = partial(
         descend_reduced if problem.is_large else descend, problem, objective, max_iter=max_iter
     )
-    found = find(problem.best_subspace(objective.shares).subspace)
+    found: Known = find(problem.best_subspace(objective.shares).subspace)
     if start is not None:
         found = min(found, find(start), key=attrgetter("value"))
     prover = Prover(problem, objective, found, tol, work, find)
@@ -83,7 +86,8 @@ def solve_newton(
             return replace(walked, n_eigensolves=problem.n_eigensolves - solves_before)
         bound = max(bound, walked.lower_bound)
     elif bound < prover.enough:
-        found, more = _look_further(found, prover, rng or np.random.default_rng(0))
+        more = _look_further(prover, effort * _BUDGET, rng or np.random.default_rng(0))
+        found = prover.known
         bound = max(bound, more)
     weight = objective.fairness_weight
     if not is_closed(problem, found.value, bound, tol, weight):
@@ -103,26 +107,20 @@ def solve_newton(
     )
 
 
-def _look_further(
-    found: Stationary, prover: Prover, rng: np.random.Generator
-) -> tuple[Stationary, float]:
-    """Start elsewhere, and prove harder; again from more places if the proof still fails."""
-    problem, find, bound = prover.problem, prover.descend, -math.inf
-    for starts in (_promising(problem, rng), _random(problem, rng)):
-        before = found.value
-        for subspace in starts:
-            found = min(found, find(subspace), key=attrgetter("value"))
-        better = found.value < before - 1e-12 * abs(before)
-        if better:
-            prover = replace(prover, known=found)
+def _look_further(prover: Prover, budget: float, rng: np.random.Generator) -> float:
+    """Prove harder; where that fails start elsewhere, and go on."""
+    problem, bound = prover.problem, -math.inf
+    stages = ((), _promising(problem, rng), _random(problem, rng))
+    for starts, share in zip(stages, _SHARES, strict=True):
+        better = [prover.learn(prover.descend(subspace)) for subspace in starts]
+        prover.work.grant(share * budget)
+        if any(better):
             bound = max(bound, prover.quick())
-        # Without a better point, what the first proof could not close stays open.
-        if (better or bound == -math.inf) and bound < prover.enough:
+        if not prover.is_enough(bound):
             bound = max(bound, prover.thorough())
-            found = min(found, prover.known, key=attrgetter("value"))
-        if bound >= prover.enough or prover.work.is_spent:
+        if prover.is_enough(bound):
             break
-    return found, bound
+    return bound
 
 
 def _promising(problem: SubspaceProblem, rng: np.random.Generator) -> Iterator[FloatArray]:
