@@ -51,8 +51,8 @@ def utf16(text: str, mark: bytes, encoding: str) -> bytes:
 
 
 def late(bad: str) -> str:
-    """A file of several blocks whose last row alone is odd."""
-    fill = "a" * 100
+    """A file of three blocks whose last row alone is odd."""
+    fill = "a" * 200
     return "x,y,g,z\n" + f"1.25,2.5,u,{fill}\n3.5,1.75,v,{fill}\n" * 25_000 + bad
 
 
