@@ -52,7 +52,9 @@ CALLS = {
         MODEL, X, sensitive_features=GROUPS
     ),
     "SolverOptions": solvers.SolverOptions,
-    "gap_test": lambda **given: inference.gap_test(X, sensitive_features=GROUPS, **given),
+    "gap_test": lambda **given: inference.gap_test(
+        X, sensitive_features=GROUPS, n_components=1, **given
+    ),
     "moments_from_files": lambda **given: sources.moments_from_files("nowhere.csv", "g", **given),
     # Nothing is served there, and nothing is needed.
     "load": lambda **given: datasets.load(
@@ -67,8 +69,8 @@ WORDS = {("DatasetInfo", "notes"), ("SolverResult", "solver")}
 """Texts that are no choices."""
 ELSEWHERE = {
     ("RobustFairPCACV", name) for name in ("group_weights", "missing_groups", "solver")
-} | {("SolverOptions", name) for name in ("solver", "retraction", "iterate")}
-"""Choices that are documented at the estimators."""
+} | {("SolverOptions", name) for name in ("solver", "retraction")}
+"""Choices that are documented at RobustFairPCA."""
 
 
 def public() -> dict[str, object]:
