@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -155,6 +156,11 @@ CASES = {
     ),
     "blank cells only, one too many": Case(
         PLAIN + ",,,\n", refusal="line 5 has another number of cells (4)"
+    ),
+    "blank cells only, one too many, far down": Case(
+        late(",,,,\n"),
+        refusal="line 50002 has another number of cells (5)",
+        options={"drop": ["z"]},
     ),
     "an index": Case(",x,y,g\n0,1,2,u\n1,3,5.5,v\n2,-4,0,u\n", ROWS, notes=(INDEX,)),
     "an index with gaps": Case(
@@ -332,7 +338,10 @@ def bare(files) -> dict[str, list[dict[str, Any]]]:
         for name, case in CASES.items()
     }
     command = [sys.executable, "-m", "tests.sources.routes"]
-    done = subprocess.run(command, input=json.dumps(cases), capture_output=True, text=True)
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        command, input=json.dumps(cases), capture_output=True, text=True, cwd=root
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -401,3 +410,9 @@ def test_pyarrow_reads_the_files_that_people_have(tmp_path, monkeypatch):
         (tmp_path / "t.csv").write_text(content, newline="", encoding="utf-8")
         found = by_library(str(tmp_path / "t.csv"), {"missing": "drop_rows"})
         assert found["counts"] == [1], content
+
+
+def test_the_plain_reader_goes_on_where_pyarrow_stops(files):
+    name = "true far down"
+    found = by_library(files[name], {"drop": ["z"], "batch_rows": 999})
+    check(CASES[name], found, files[name])

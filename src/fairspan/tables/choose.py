@@ -86,17 +86,12 @@ def choose(
             "categories must be a feature."
         )
     missing = options.get("missing", "raise")
-    fills: dict[Name, Any] = {}
-    if isinstance(missing, Mapping):
-        for name, value in zip(find("missing", list(missing)), missing.values(), strict=True):
-            fills[name] = _fill(name, value, kinds[name], name in {*groups, *categories})
-    else:
-        check_choice("missing", missing, ("raise", "drop_rows"))
+    fills = _fills(find, missing, kinds, {*groups, *categories})
     rows = options.get("batch_rows")
     if rows is not None:
         check_integer("batch_rows", rows, 1)
     left = dropped if features is None else None
-    drops = isinstance(missing, str) and missing == "drop_rows"
+    drops = not fills and missing == "drop_rows"
     columns = Columns(chosen, categories, groups, weight, (), fills, drops, left, rows)
     kind = {name: kinds[name] for name in columns.wanted.numbers}
     text = {name: {kind: None} for name, kind in kind.items() if kind not in (NUMBER, TEXT)}
@@ -171,6 +166,17 @@ def _categories(find: Any, given: Any) -> dict[Name, tuple[str, ...] | None]:
             )
         found[name] = None if values is None else tuple(map(str, values))
     return found
+
+
+def _fills(
+    find: Any, missing: Any, kinds: Mapping[Name, str], labels: Collection[Name]
+) -> dict[Name, Any]:
+    """Give what takes the place of missing values, by column."""
+    if not isinstance(missing, Mapping):
+        check_choice("missing", missing, ("raise", "drop_rows"))
+        return {}
+    given = zip(find("missing", list(missing)), missing.values(), strict=True)
+    return {name: _fill(name, value, kinds[name], name in labels) for name, value in given}
 
 
 def _fill(name: Name, value: Any, kind: str, is_label: bool) -> Any:
