@@ -50,7 +50,6 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
     n_components: Any
     standardize: Any
     clip: Any = None
-    clip: Any
     # Whether the method looks at group errors alone, so that it may be given the rows'
     # coordinates in a space that holds them, with room for the components.
     _works_in_any_basis = True
