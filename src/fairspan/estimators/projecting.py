@@ -104,7 +104,10 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if is_dask(X):
             return lazy_method(self, "reconstruction_errors", X)
-        X = self._rows(X)
+        return self._errors_of(self._rows(X))
+
+    def _errors_of(self, X: Any) -> FloatArray:
+        """Squared distances of rows that are checked."""
         if issparse(X):
             kept = self._project_sparse(X)
             lost = squared_distances(X, self.mean_, self.scale_) - (kept**2).sum(axis=1)
@@ -117,7 +120,7 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 errors[rows] = np.einsum("ij,ij->i", centered, centered)
         if not np.isfinite(errors).all():
             raise ValueError("X holds values too large to square in double precision; rescale it.")
-        return errors
+        return np.asarray(errors)
 
     def score(
         self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None

@@ -147,7 +147,7 @@ def _from_moments(
         for fitted in (model, pca) if plain else (model,):
             fitted.fit_moments(scaled)
             fitted.mean_, fitted.scale_ = train.mean, scale
-            errors.append(fitted.reconstruction_errors(held))
+            errors.append(fitted._errors_of(held))
         yield rows, errors, steady
 
 
