@@ -155,7 +155,7 @@ def test_the_estimator_warns_once_and_states_the_gap():
     halves = np.linalg.cholesky(problem.moments)  # Rows ± sqrt(2) L e_i have the moment L L'.
     X = np.concatenate([np.tile(np.vstack([L.T, -L.T]) * np.sqrt(2), (5, 1)) for L in halves])
     groups = np.repeat(["a", "b", "c"], 20)
-    model = RobustFairPCA(1, fairness_weight=2.0, radius=0.0, effort=1e-6)
+    model = RobustFairPCA(1, fairness_weight=2.0, radius=0.0, max_time=1e-9)
     with pytest.warns(ConvergenceWarning, match="relative gap of") as caught:
         model.fit(X, sensitive_features=groups)
     assert len(caught) == 1

@@ -142,7 +142,8 @@ def _level(θ: FloatArray, mu: float, k: int, near: float | None) -> float:
         if abs(excess) < 1e-12 * d:
             break
         low, high = (ν, high) if excess > 0 else (low, ν)
-        step = ν + excess * mu / float((1 / (root * (root + 2))).sum())
+        slope = float((1 / (root * (root + 2))).sum())
+        step = ν + excess * mu / slope if slope > 0 else high
         following = step if low < step < high else 0.5 * (low + high)
         if following == ν:
             break
@@ -182,10 +183,12 @@ def maximise(
         work.spend(_cost(program))
         try:
             newton, along, decrement = _directions(program, at)
+            if not np.isfinite(newton).all() or not np.isfinite(along).all():
+                break
+            at, moved = _search(program, at, newton, decrement)
         except np.linalg.LinAlgError:
             # Multipliers so far apart that rounding is all there is; what is proved stays proved.
             break
-        at, moved = _search(program, at, newton, decrement)
         if at.bound > best:
             best, multipliers = at.bound, at.z
         if best >= enough or work.is_spent():

@@ -40,6 +40,10 @@ class FairPCA(BaseFairPCA):
         "multiplicative_weights" is the published algorithm.
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
+    clip : float, optional
+        Clip features at this number of standard deviations from their mean, in ``fit`` and of the
+        rows of every method after it; ``clip_limits_`` holds the limits. For columns in which a
+        few extreme rows decide, see :func:`fairspan.inference.support`. It needs rows in memory.
     tol : float, default=1e-8
         The relative gap between value and proved bound at which the search ends; of a loss that
         vanishes beside the total variance, relative to a ten-thousandth of the latter.

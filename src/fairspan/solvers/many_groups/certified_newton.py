@@ -118,7 +118,8 @@ def _look_further(prover: Prover, budget: float, rng: np.random.Generator) -> fl
             bound = max(bound, prover.quick())
         if not prover.is_enough(bound):
             bound = max(bound, prover.thorough())
-        if prover.is_enough(bound):
+        # Without a limit of time nothing is cut, and the same call gives the same answer.
+        if prover.is_enough(bound) or prover.work.was_cut:
             break
     return bound
 
