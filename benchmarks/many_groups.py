@@ -26,7 +26,7 @@ def newton(moments: GroupMoments, k: int, weight: float, radius: float) -> dict[
 
     def run() -> None:
         problem = SubspaceProblem(moments.second_moments, moments.shares, k)
-        found.append(solve_newton(problem, objective, max_time=5.0))
+        found.append(solve_newton(problem, objective))
 
     taken = seconds(run)
     return {

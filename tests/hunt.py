@@ -129,7 +129,7 @@ def attack(family: str, seed: int, solver: str) -> list[str]:
     problem, objective, rng = FAMILIES[family](seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = solve(problem, objective, SolverOptions(solver=solver, max_time=0.5))
+        result = solve(problem, objective, SolverOptions(solver=solver, effort=0.05))
     V = result.components.T
     faults = []
     value = problems.value(problem, objective, V)

@@ -33,7 +33,7 @@ def judged_projections(X, groups, weight, radius, k, rng):
     problem = SubspaceProblem(moments.second_moments, moments.shares, k)
     radii = radius / np.sqrt(moments.weights)
     ours = solve_newton(
-        problem, RobustFairObjective(moments.shares, weight, radii), tol=1e-9, max_time=0.3
+        problem, RobustFairObjective(moments.shares, weight, radii), tol=1e-9, effort=0.1
     )
     yield "pca", pca
     yield "random", reference.random_subspace(rng, X.shape[1], k).T
@@ -57,7 +57,7 @@ def test_whoever_made_a_projection_its_gap_is_no_smaller_than_its_distance_to_th
             GroupMoments.from_arrays(X, groups),
             fairness_weight=weight,
             radius=radius,
-            max_time=0.3,
+            effort=0.1,
         )
         errors = reference.group_errors(moments, components.T)
         values[name] = reference.objective(errors, shares, weight, radii)

@@ -95,7 +95,7 @@ CASES = {
         lambda: rough.fit_transform(X, sensitive_features=TWO),
         lambda: rough.fit_moments(two),
         lambda: make_pipeline(rough).fit(X, sensitive_features=TWO),
-        lambda: fairness_frontier(X, 2, sensitive_features=NINE, max_time=1e-9),
+        lambda: fairness_frontier(X, 2, sensitive_features=NINE, effort=1e-9),
     ],
     FutureWarning: [
         lambda: metrics.error_gap(fitted, X, TWO, centring="group"),

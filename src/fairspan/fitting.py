@@ -284,7 +284,7 @@ def warn_unless_optimal(result: SolverResult, tol: float) -> None:
         warn(
             f"Solver {result.solver!r} ended with status {result.status!r}: the objective "
             f"{result.objective:.6g} is proved optimal to a relative gap of "
-            f"{result.optimality_gap:.2g}, not to tol={tol}. More iterations or time may help "
+            f"{result.optimality_gap:.2g}, not to tol={tol}. A larger effort may help "
             "or, if features differ much in size, standardize=True.",
             ConvergenceWarning,
         )

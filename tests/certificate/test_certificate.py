@@ -23,10 +23,10 @@ from tests.certificate.problems import (
 )
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(60))
 def test_no_descent_from_anywhere_falls_below_a_certified_bound(seed):
     problem, objective, rng = tiny_groups(seed)
-    result = solve_newton(problem, objective, effort=0.1)
+    result = solve_newton(problem, objective, effort=0.02)
     lowest, where = attained(problem, objective, rng)[0]
     slack = 1e-11 * abs(lowest) + rounding(problem, objective, where)
     assert result.lower_bound <= lowest + slack
@@ -51,7 +51,7 @@ def test_no_coordinate_subspace_of_diagonal_moments_falls_below_a_certified_boun
     problem, objective, errors = shared_eigenvectors(seed)
     o = objective
     values = [reference.objective(m, o.shares, o.fairness_weight, o.radii) for m in errors]
-    result = solve_newton(problem, objective, effort=0.1)
+    result = solve_newton(problem, objective, effort=0.02)
     assert result.lower_bound <= min(values) * (1 + 1e-11)
     if result.status == "optimal":
         assert result.objective <= min(values) * (1 + 1e-8)

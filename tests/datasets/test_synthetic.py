@@ -77,7 +77,7 @@ def test_moments_are_as_designed_and_the_solver_meets_the_known_value(sizes, wei
         for second in moments:
             np.testing.assert_allclose(first @ second, second @ first, atol=1e-12)
     if len(sizes) > 1:
-        model = RobustFairPCA(3, fairness_weight=weight, radius=0.0, max_time=20)
+        model = RobustFairPCA(3, fairness_weight=weight, radius=0.0)
         model.fit(known.X, sensitive_features=known.sensitive_features)
         np.testing.assert_allclose(model.objective_, known.objective, rtol=2e-8)
 

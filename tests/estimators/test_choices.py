@@ -142,7 +142,7 @@ def test_the_bound_with_a_group_outside_the_gap_holds_for_every_subspace(seed):
     in_gap = np.array([True, False, True, seed % 2 == 0])
     objective = RobustFairObjective(shares, weight, radii, in_gap)
     problem = SubspaceProblem(factors @ factors.transpose(0, 2, 1), shares, k)
-    found = solve_newton(problem, objective, max_time=2.0)
+    found = solve_newton(problem, objective)
     allowed = [(a, b) for a, b in itertools.permutations(np.flatnonzero(in_gap), 2)]
 
     def value(m):

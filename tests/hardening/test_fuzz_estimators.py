@@ -28,7 +28,7 @@ pytestmark = pytest.mark.fuzz
 
 METHODS = (RobustFairPCA, ExactlyFairPCA, FairPCA, ConvexFairPCA, NullSpaceFairPCA)
 ALL = (*METHODS, RobustFairPCACV)
-QUICK = {RobustFairPCA: {"max_time": 0.2}, RobustFairPCACV: {"cv": 2, "max_time": 0.2}}
+QUICK = {RobustFairPCA: {"effort": 0.02}, RobustFairPCACV: {"cv": 2, "effort": 0.02}}
 STEPS = ("transform", "inverse_transform", "reconstruction_errors")
 
 
@@ -93,7 +93,7 @@ def test_labels_of_any_kind_are_groups_or_refused(name, tmp_path):
     X, _ = inputs.good()
     for missing in ("raise", "own_group", "total_only"):
         groups = inputs.labels(name)
-        model = RobustFairPCA(2, max_time=0.2, missing_groups=missing)
+        model = RobustFairPCA(2, effort=0.02, missing_groups=missing)
         if outcome(model.fit, X, sensitive_features=groups) is REFUSED:
             continue
         assert_sound(model)

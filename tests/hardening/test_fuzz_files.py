@@ -138,6 +138,7 @@ WORDS = (
     "--sensitive", "group", "w", "nothing", "-k", "2", "0", "-1", "99", "x", "nan", "1e400",
     "--standardize", "--fairness-weight", "--radius", "--weight", "--features", "w,x", "--json",
     "-o", "out.npz", "out.csv", "out.html", ".", "", "--seed", "--bootstrap", "20", "--max-time",
+    "--effort",
     "--help", "--version", "--nonsense", "-", "\x00", "\ud800", "ä", *NAMES,
 )  # fmt: skip
 FILES = {"out.npz", "out.csv", "out.html"}

@@ -61,7 +61,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
             "fairness_weight": 1.0,
             "radius": 0.1,
             "tol": 1e-8,
-            "max_time": 0.5,
+            "effort": 0.05,
         },
     ),
     "compare": (
@@ -145,7 +145,7 @@ def more_than_two(name: str) -> bool:
 
 def odd_for(name: str) -> list[Any]:
     """Odd values; numpy itself fails on integers beyond a float as data, and on such sizes."""
-    numbers = ("fairness_weight", "radius", "tol", "max_time", "level", "target_gap")
+    numbers = ("fairness_weight", "radius", "tol", "effort", "max_time", "level", "target_gap")
     least = float("inf") if name in numbers or name.startswith("n_components") else 2**62
     return [value for value in inputs.ODD if not isinstance(value, int) or abs(value) < least]
 

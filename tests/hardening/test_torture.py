@@ -129,7 +129,7 @@ def test_no_subspace_beats_the_bound_and_the_objective_is_the_references(
                 fairness_weight=weight,
                 radius=radius,
                 standardize=standardize,
-                max_time=0.05,
+                effort=0.01,
                 random_state=0,
             ).fit(X, sensitive_features=groups)
             assert_orthonormal(model.components_)
@@ -198,7 +198,7 @@ def test_certify_never_proves_too_much(name):
     rng = np.random.default_rng(1)
     k = sizes(X.shape[1])[-1]
     V = reference.random_subspace(rng, X.shape[1], k)
-    result = certify(V.T, given, fairness_weight=0.7, radius=0.0, max_time=0.2)
+    result = certify(V.T, given, fairness_weight=0.7, radius=0.0, effort=0.05)
     assert result.lower_bound <= result.objective
     for _ in range(10):
         other = reference.group_errors(moments, reference.random_subspace(rng, X.shape[1], k))

@@ -74,7 +74,7 @@ def stopped(monkeypatch):
     newton = door._SOLVERS["newton"]
 
     def stop(*problem, **options):
-        return newton.run(*problem, **options | {"max_time": 1e-9})
+        return newton.run(*problem, **options | {"effort": 1e-9})
 
     monkeypatch.setitem(door._SOLVERS, "newton", newton._replace(run=stop))
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
 
+from fairspan import RobustFairPCA
 from fairspan.objectives.mixture import Mixture
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
@@ -251,15 +256,41 @@ def test_minimising_the_printed_many_group_theorem_costs_half_a_percent_or_more(
     assert value_of(problem, objective, V) >= 1.005 * right.objective
 
 
-def test_fits_that_share_their_patience_leave_what_they_do_not_need(monkeypatch):
-    now = 100.0
-    monkeypatch.setattr("time.monotonic", lambda: now)
-    patience = Patience(8.0, 4)
-    assert patience.share() == 2.0
-    now += 0.5  # Three fits are left, and 7.5 seconds.
-    assert patience.share() == 2.5
-    now += 2.5
-    assert patience.share() == 2.5
-    now += 9.0
-    assert patience.share() == 0.0
-    assert patience.share() == 0.0
+def test_fits_that_share_their_work_leave_what_they_do_not_need():
+    problem, objective, _ = random_problem(0, 3, 5, 2)
+    found = solve_newton(problem, objective)
+    patience = Patience(1.0, 4)
+    first = patience.options(SolverOptions(tol=1e-6)).effort
+    patience.settle(replace(found, effort=0.5 * first))
+    # Three fits are left, and what the first did not need.
+    assert patience.options(SolverOptions()).effort == pytest.approx(3.5 * first / 3)
+    patience.settle(replace(found, effort=100 * first))
+    assert patience.options(SolverOptions()).effort == 0.0
+    assert patience.options(SolverOptions(tol=1e-6), found.components.T).tol == 1e-6
+    assert patience.options(SolverOptions()).max_time is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_answer_does_not_depend_on_how_fast_the_clock_runs(seed, monkeypatch):
+    X = np.random.default_rng(seed).normal(size=(90, 6))
+    X *= np.random.default_rng(1).uniform(0.3, 2, (6, 6))[np.arange(90) % 6]
+    model = RobustFairPCA(2, fairness_weight=5.0, effort=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        calm = model.fit(X, sensitive_features=np.arange(90) % 6).result_
+        clock = iter(np.cumsum(np.full(10**6, 7.0)))
+        monkeypatch.setattr("time.monotonic", lambda: next(clock))
+        busy = model.fit(X, sensitive_features=np.arange(90) % 6).result_
+        late = model.set_params(max_time=1.0).fit(X, sensitive_features=np.arange(90) % 6).result_
+    assert calm.components.tobytes() == busy.components.tobytes()
+    assert (calm.lower_bound, calm.effort) == (busy.lower_bound, busy.effort)
+    assert not busy.was_cut
+    assert late.was_cut == (late.effort > 0)
+
+
+@pytest.mark.parametrize("weight", [1e3, 1e6, 1e9])
+def test_with_heavy_weights_the_value_is_that_of_the_fairest_subspaces(weight):
+    problem, objective, _ = random_problem(0, 3, 6, 2, fairness_weight=weight, size=0.0)
+    found = solve_newton(problem, objective, effort=0.05)
+    # Some subspaces have no gap at all: the best of them, to the digits that rounding leaves.
+    assert found.objective == pytest.approx(2.7516024466604, rel=1e-6 + 1e-14 * weight)

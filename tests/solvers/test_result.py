@@ -67,7 +67,7 @@ def test_a_column_in_large_units_flatters_no_proof():
     X[groups == "c", 3] *= 3
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = RobustFairPCA(2, radius=0.0, max_time=0.5, random_state=0)
+        model = RobustFairPCA(2, radius=0.0, effort=0.1, random_state=0)
         model.fit(X, sensitive_features=groups)
     share = (model.objective_ - model.lower_bound_) / model.objective_
     assert model.optimality_gap_ == pytest.approx(share, rel=1e-9)

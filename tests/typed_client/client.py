@@ -59,7 +59,7 @@ def files(folder: Path) -> GroupMoments:
 def judgements(moments: GroupMoments) -> float:
     X, groups = rows()
     frontier = assert_type(fairness_frontier(moments, 2), Frontier)
-    proof = certify(np.eye(2, 4), moments, fairness_weight=1.0, radius=0.1, max_time=0.5)
+    proof = certify(np.eye(2, 4), moments, fairness_weight=1.0, radius=0.1, effort=0.5)
     assert_type(proof, CertifiedResult)
     assert_type(proof.lower_bound, float)
     model = RobustFairPCA(2).fit(X, sensitive_features=groups)

@@ -21,7 +21,7 @@ class Work:
     """
 
     def __init__(self, units: float, max_time: float | None = None) -> None:
-        self.left = units
+        self.left, self.spent = units, 0.0
         self.was_cut = False
         self._end = math.inf if max_time is None else time.monotonic() + max_time
 
@@ -42,6 +42,7 @@ class Work:
     def spend(self, units: float) -> None:
         """Count work that is done."""
         self.left -= units
+        self.spent += units
         if time.monotonic() > self._end:
             self.was_cut = True
 

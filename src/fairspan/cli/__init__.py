@@ -62,6 +62,7 @@ _WORDS = {
     "radius=": "--radius ",
     "n_bootstrap": "--bootstrap",
     "random_state": "--seed",
+    "effort": "--effort",
     "max_time": "--max-time",
 }
 """What the library calls things -> what the command line does."""

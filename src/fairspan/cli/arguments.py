@@ -26,6 +26,7 @@ def add_model_arguments(parser: argparse.ArgumentParser, *, weight: bool = True)
             method, "--fairness-weight", default=defaults.FAIRNESS_WEIGHT, metavar="W", help=text
         )
     text = "how far the truth may lie from the data; 0 trusts the data"
+    add_number(method, "--effort", default=defaults.EFFORT, help="multiplies the work of proofs")
     add_number(method, "--radius", default=defaults.RADIUS, metavar="R", help=text)
     text = "divide features by their standard deviation"
     method.add_argument("--standardize", action="store_true", help=text)

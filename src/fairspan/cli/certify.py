@@ -35,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fairness-weight", type=float, metavar="W", help="default: the model's")
     parser.add_argument("--radius", type=float, metavar="R", help="default: the model's")
     add_number(parser, "--tolerance", default=defaults.TOL, metavar="T")
-    add_number(parser, "--max-time", default=defaults.MAX_TIME, help="seconds")
+    add_number(parser, "--effort", default=defaults.EFFORT, help="multiplies the work of the proof")
+    text = "seconds after which the proof is given up (default: no limit)"
+    parser.add_argument("--max-time", type=float, metavar="S", help=text)
     add_json_argument(parser)
 
 
@@ -57,6 +59,7 @@ def run(options: argparse.Namespace) -> int:
         **setting,
         **counting,
         tol=options.tolerance,
+        effort=options.effort,
         max_time=options.max_time,
     )
     weight, radius = setting.values()

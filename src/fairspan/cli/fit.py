@@ -52,6 +52,7 @@ def estimator(options: argparse.Namespace) -> RobustFairPCA:
         fairness_weight=options.fairness_weight,
         radius=options.radius,
         standardize=options.standardize,
+        effort=options.effort,
     )
 
 

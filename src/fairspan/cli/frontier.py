@@ -44,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "resample N times for intervals"
     parser.add_argument("--bootstrap", type=int, default=0, metavar="N", help=text)
     add_number(parser, "--seed", default=defaults.SEED, help="of the resampling")
-    text = "seconds for all points, where there are more than two groups"
-    add_number(parser, "--max-time", default=defaults.MAX_TIME, help=text)
+    text = "seconds after which proofs are given up (default: no limit)"
+    parser.add_argument("--max-time", type=float, metavar="S", help=text)
     text = "all points as csv or json, or the picture as png, svg or pdf (repeat it)"
     parser.add_argument("-o", "--output", action="append", default=[], metavar="OUT", help=text)
     add_json_argument(parser)
@@ -88,6 +88,7 @@ def _frontier(
         radius=options.radius,
         n_bootstrap=options.bootstrap,
         standardize=options.standardize,
+        effort=options.effort,
         max_time=options.max_time,
         random_state=options.seed,
     )

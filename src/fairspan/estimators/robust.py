@@ -21,6 +21,7 @@ from fairspan.ground.parameters import (
     check_choice,
     check_integer,
     check_level,
+    check_max_time,
     check_number,
     check_replicates,
     generator_from,
@@ -98,9 +99,13 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     max_iter : int, default=1000
         Most eigen-solves ("boundary"), Newton iterations of each start ("newton"), or steps of
         each restart ("subgradient").
-    max_time : float, default=5.0
-        Seconds after which "newton" gives up proving and returns the gap proved so far. With many
-        groups a few problems cannot be proved to ``tol``; most take milliseconds.
+    effort : float, default=1.0
+        Multiplies the work that "newton" may spend on the proof. Work is counted, not timed: the
+        same call gives the same answer on any machine. With three groups or more a few problems
+        cannot be proved to ``tol``; most take milliseconds.
+    max_time : float, default=None
+        Seconds after which "newton" gives up proving, a safety net. If it was needed,
+        ``result_.was_cut`` is True.
     n_init : int, default=20
         Random starts of "subgradient", besides one from PCA.
     retraction : {"qr", "polar"}, default="qr"
@@ -180,7 +185,8 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     solver: str = "auto"
     tol: float = defaults.TOL
     max_iter: int = defaults.MAX_ITER
-    max_time: float = defaults.MAX_TIME
+    effort: float = defaults.EFFORT
+    max_time: float | None = None
     n_init: int = defaults.N_INIT
     retraction: str = "qr"
     random_state: Any = None
@@ -192,7 +198,8 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         check_choice("solver", self.solver, SOLVERS)
         check_choice("retraction", self.retraction, RETRACTIONS)
         check_integer("max_iter", self.max_iter, 1)
-        check_number("max_time", self.max_time, positive=True)
+        check_number("effort", self.effort, positive=True)
+        check_max_time(self.max_time)
         check_integer("n_init", self.n_init, 0)
         verbose: Any = self.verbose
         if not isinstance(verbose, Integral | np.bool_):
@@ -261,14 +268,17 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         return Counting(self.group_weights, self.missing_groups)
 
     def _options(self) -> SolverOptions:
+        fixed = self.random_state is None and self.solver != "subgradient"
         return SolverOptions(
             solver=self.solver,
             tol=self.tol,
             max_iter=self.max_iter,
+            effort=self.effort,
             max_time=self.max_time,
             n_init=self.n_init,
             retraction=self.retraction,
-            rng=generator_from(self.random_state),
+            # Without a seed the starts of a proof are always the same, and so is the answer.
+            rng=None if fixed else generator_from(self.random_state),
         )
 
     def _radii(self, moments: GroupMoments) -> FloatArray:

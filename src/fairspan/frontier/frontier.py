@@ -23,6 +23,7 @@ from fairspan.ground import defaults
 from fairspan.ground.parameters import (
     check_components,
     check_integer,
+    check_max_time,
     check_number,
     check_replicates,
     generator_from,
@@ -192,7 +193,8 @@ def fairness_frontier(
     standardize: bool = False,
     group_weights: str | Mapping[Any, float] = "share",
     missing_groups: str = "raise",
-    max_time: float = defaults.MAX_TIME,
+    effort: float = defaults.EFFORT,
+    max_time: float | None = None,
     random_state: Any = None,
 ) -> Frontier:
     """Find the trade-off between the total error and the gap between groups.
@@ -226,7 +228,10 @@ def fairness_frontier(
     missing_groups : {"raise", "own_group", "total_only"}, default="raise"
         Rows whose group is missing, as in RobustFairPCA; with "total_only" they count in the total
         error and not in the gap.
-    max_time : float, default=5.0
+    effort : float, default=1.0
+        Multiplies the work that proofs may cost, as in RobustFairPCA; all points share that of a
+        few fits.
+    max_time : float, default=None
         Seconds that all points together may look for better minima and proofs where there are more
         than two groups; the bootstrap may take as long again.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -253,7 +258,8 @@ def fairness_frontier(
     radii = check_radii(radius)
     if check_integer("n_bootstrap", n_bootstrap, 0):
         check_replicates(n_bootstrap)
-    check_number("max_time", max_time, positive=True)
+    check_number("effort", effort, positive=True)
+    check_max_time(max_time)
     counting = Counting(group_weights, missing_groups).checked()
     moments = moments_to_compare(X_or_moments, sensitive_features, counting, n_bootstrap)
     k = check_components(n_components, moments.n_features)
@@ -270,7 +276,7 @@ def fairness_frontier(
     else:
         asked = [(weight, radius) for radius in radii for weight in weights or _WEIGHTS]
         boundary = None if trade_off is None else trade_off.boundary
-        patience = Patience(max_time, len(asked))
+        patience = Patience(effort, len(asked), max_time)
         points = solve_points(problem, moments, asked, counting, boundary, patience)
     _warn_of_gaps(points)
     weight, size, found, value, bound, proved, status, hidden = zip(*points, strict=True)
@@ -281,7 +287,7 @@ def fairness_frontier(
         groups = encode_groups(sensitive_features, len(X), missing_groups)
         replicates = resampled_moments(X, groups, n_bootstrap, generator_from(random_state))
         grid = list(zip(weight, size, strict=True))
-        patience = Patience(max_time, n_bootstrap * len(grid))
+        patience = Patience(effort, n_bootstrap * len(grid), max_time)
         intervals = bootstrap_intervals(replicates, grid, counting, problem_of, patience)
     return Frontier(
         group_labels=moments.labels,

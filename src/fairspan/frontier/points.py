@@ -63,18 +63,20 @@ def solve_points(
     boundary : Boundary, optional
         For two groups: lines that all points share.
     patience : Patience
-        How long more groups may be searched for.
+        The work that they share.
 
     Returns
     -------
     list of Point
         The optima, in the order of the grid.
     """
-    points = []
+    points: list[Point] = []
+    start = None
     for weight, radius in grid:
         objective = counting.objective(moments, weight, radius)
-        options = SolverOptions(max_time=patience.share())
-        found = solve(problem, objective, options, boundary=boundary)
+        options = patience.options(SolverOptions(), start)
+        found = patience.settle(solve(problem, objective, options, boundary=boundary))
+        start = found.components.T
         points.append(Point.of(weight, radius, found))
     return points
 

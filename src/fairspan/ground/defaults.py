@@ -8,7 +8,8 @@ RADIUS = 0.0
 """The data is trusted; the paper's experiments use 0.05 to 0.15."""
 TOL = 1e-8
 MAX_ITER = 1000
-MAX_TIME = 5.0
+EFFORT = 1.0
+"""Multiplies the work that a proof for three groups or more may cost."""
 N_INIT = 20
 LEVEL = 0.95
 """Confidence level of intervals, and of the radius that is found by resampling."""

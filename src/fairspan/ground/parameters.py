@@ -71,6 +71,11 @@ def check_number(name: str, value: Any, *, positive: bool = False) -> float:
     return number
 
 
+def check_max_time(max_time: Any) -> float | None:
+    """Check seconds that may be given; None is no limit."""
+    return None if max_time is None else check_number("max_time", max_time, positive=True)
+
+
 def check_integer(name: str, value: Any, least: int) -> int:
     """Check that an integer is not below a bound."""
     if not is_integer(value):

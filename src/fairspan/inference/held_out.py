@@ -131,8 +131,8 @@ def _from_moments(
     settings: dict[str, Any] = {"standardize": False}
     if isinstance(estimator, RobustFairPCA):
         settings["tol"] = max(estimator.tol, _TOLERANCE)
-        # All folds together may take as long as one fit to prove theirs.
-        settings["max_time"] = estimator.max_time / (int(folds.max()) + 1)
+        # All folds together may spend as much as one fit to prove theirs.
+        settings["effort"] = estimator.effort / (int(folds.max()) + 1)
     model, pca = _copy(estimator, **settings), plain_pca(1)
     spread = sample.columns[0]
     for rows, train in _training_parts(sample, folds):

@@ -14,6 +14,7 @@ from fairspan.fitting import Counting, prepare
 from fairspan.ground import defaults
 from fairspan.ground.parameters import (
     check_level,
+    check_max_time,
     check_number,
     check_replicates,
     generator_from,
@@ -53,7 +54,8 @@ def certify(
     group_weights: str | Mapping[Any, float] = "share",
     missing_groups: str = "raise",
     tol: float = defaults.TOL,
-    max_time: float = defaults.MAX_TIME,
+    effort: float = defaults.EFFORT,
+    max_time: float | None = None,
     population: float | None = None,
     n_bootstrap: int = defaults.POPULATION_REPLICATES,
     random_state: Any = None,
@@ -82,7 +84,9 @@ def certify(
         With "total_only" the group "missing" counts in the total error and not in the gap.
     tol : float, default=1e-8
         The relative gap up to which the projection counts as optimal.
-    max_time : float, default=5.0
+    effort : float, default=1.0
+        Multiplies the work that the proof may cost, as in RobustFairPCA.
+    max_time : float, default=None
         Seconds after which the bound proved so far is returned.
     population : float, optional
         A level such as 0.95: also bound the errors on the population that the rows were drawn
@@ -119,14 +123,19 @@ def certify(
     rows = _orthonormal(components, moments.n_features)
     weight = check_number("fairness_weight", fairness_weight)
     tol = check_number("tol", tol, positive=True)
-    max_time = check_number("max_time", max_time, positive=True)
+    effort = check_number("effort", effort, positive=True)
+    max_time = check_max_time(max_time)
     objective = counting.objective(moments, weight, radius)
     prepared = prepare(moments, standardize)
     problem = prepared.problem(len(rows), counting)
     # Rounding left in the rows would show in their errors.
     errors = problem.errors(np.linalg.qr(rows.T)[0])
     value = objective.value(errors)
-    best = solve(problem, objective, SolverOptions(tol=min(tol, defaults.TOL), max_time=max_time))
+    best = solve(
+        problem,
+        objective,
+        SolverOptions(tol=min(tol, defaults.TOL), effort=effort, max_time=max_time),
+    )
     judged = replace(
         best,
         components=rows,

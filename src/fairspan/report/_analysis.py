@@ -24,8 +24,8 @@ from fairspan.solvers.two_groups.trace import TradeOff
 
 _ANCHORS = 12
 """Points of the curve whose intervals are found; the page interpolates between them."""
-_SECONDS, _ALL_SECONDS = 0.25, 20.0
-"""Time for the proof at each stop of more than two groups, and for all of them, in seconds."""
+_EFFORT, _ALL_EFFORT = 0.05, 4.0
+"""Effort of the proof at each stop of more than two groups, and of all of them."""
 _FEATURES = 12
 """Most features whose loadings are shown for a component."""
 
@@ -80,9 +80,9 @@ def n_solves(settings: Settings, numbers: Sequence[int]) -> int:
     return stops * len(numbers)
 
 
-def seconds_each(n_stops: int) -> float:
-    """Share the time for all proofs among the stops."""
-    return min(_SECONDS, _ALL_SECONDS / n_stops)
+def effort_each(n_stops: int) -> float:
+    """Share the work of all proofs among the stops."""
+    return min(_EFFORT, _ALL_EFFORT / n_stops)
 
 
 def analyse(
@@ -92,7 +92,7 @@ def analyse(
     radius: float,
     settings: Settings,
     *,
-    seconds: float = _SECONDS,
+    effort: float = _EFFORT,
     step: Callable[[], None] = lambda: None,
 ) -> Analysis:
     """Find all that a report says about k components.
@@ -107,8 +107,8 @@ def analyse(
         The setting of the report.
     settings : Settings
         Where the sliders can stand.
-    seconds : float
-        Time for the proof at each stop, for more than two groups.
+    effort : float
+        Work of the proof at each stop, for more than two groups.
     step : callable
         Called after each of the steps that :func:`n_solves` counts.
 
@@ -134,7 +134,7 @@ def analyse(
     else:
         chosen = solve(problem, objective)
         found = Analysis(k, pca, chosen, fair_pca)
-        found.optima = _optima(problem, settings, (weight, radius), chosen, seconds, step)
+        found.optima = _optima(problem, settings, (weight, radius), chosen, effort, step)
     found.components, _ = prepared.canonical(chosen.components)
     plain_components, _ = prepared.canonical(pca.components)
     found.loadings = _loadings(data.feature_names, found.components, plain_components)
@@ -165,10 +165,10 @@ def _optima(
     settings: Settings,
     setting: tuple[float, float],
     chosen: SolverResult,
-    seconds: float,
+    effort: float,
     step: Callable[[], None],
 ) -> list[SolverResult]:
-    """Solve every stop; the report's own has been solved with more time for its proof."""
+    """Solve every stop; the report's own has been solved with more work for its proof."""
     found = []
     for weight in settings.weights:
         for radius in settings.radii:
@@ -177,7 +177,8 @@ def _optima(
             else:
                 radii = radii_from(radius, settings.sizes)
                 objective = RobustFairObjective(problem.shares, weight, radii)
-                found.append(solve(problem, objective, SolverOptions(max_time=seconds)))
+                start = found[-1].components.T if found else chosen.components.T
+                found.append(solve(problem, objective, SolverOptions(effort=effort, start=start)))
             step()
     return found
 

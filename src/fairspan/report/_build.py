@@ -26,7 +26,7 @@ from fairspan.judging.bootstrap import Rows, bootstrap_all, check_resampling
 from fairspan.judging.case import moments_of
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import encode_groups
-from fairspan.report._analysis import Analysis, Data, analyse, n_solves, seconds_each
+from fairspan.report._analysis import Analysis, Data, analyse, effort_each, n_solves
 from fairspan.report._content import Report, facts_of, groups_of, page_data, projected_rows
 from fairspan.report._settings import Settings
 
@@ -219,8 +219,8 @@ def _analyses(
         if progress is not None:
             progress(done, total)
 
-    seconds = seconds_each(total)
-    return [analyse(data, k, *setting, settings, seconds=seconds, step=step) for k in numbers]
+    effort = effort_each(total)
+    return [analyse(data, k, *setting, settings, effort=effort, step=step) for k in numbers]
 
 
 def _intervals(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from fairspan.selection.folds import Fold
 from fairspan.selection.grid import Optimum, solve_grid
 from fairspan.selection.scoring import Scoring
 from fairspan.solvers import SolverOptions
+from fairspan.solvers.options import Patience
 
 Params = dict[str, Any]
 """n_components, fairness_weight and radius of a candidate."""
@@ -37,8 +38,10 @@ class Judge:
         Whether the gap is measured in the units of the data all the same.
     counting : Counting
         How groups count.
-    make_options : callable
-        Gives the options of a solver.
+    options : SolverOptions
+        Those of the solver.
+    patience : Patience
+        The work that all candidates share.
     """
 
     scoring: Scoring
@@ -46,7 +49,8 @@ class Judge:
     standardize: bool
     gap_as_given: bool
     counting: Counting
-    make_options: Callable[[], SolverOptions]
+    options: SolverOptions
+    patience: Patience
 
 
 class Measured(NamedTuple):
@@ -100,7 +104,7 @@ def _fit(
             for params in same
         ]
         problem = prepared.problem(k, judge.counting)
-        optima += solve_grid(problem, objectives, judge.make_options)
+        optima += solve_grid(problem, objectives, judge.options, judge.patience)
         n_eigensolves += problem.n_eigensolves
     return optima, n_eigensolves
 

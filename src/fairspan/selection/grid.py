@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from fairspan.ground.types import FloatArray
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import Boundary, SolverOptions, SolverResult, solve
+from fairspan.solvers.options import Patience
 from fairspan.solvers.result import relative_gap
 from fairspan.solvers.two_groups.curve import Curve, Place, follow
 from fairspan.solvers.two_groups.lines import Point, clip, corner
@@ -35,7 +36,8 @@ class Optimum(NamedTuple):
 def solve_grid(
     problem: SubspaceProblem,
     objectives: Sequence[RobustFairObjective],
-    make_options: Callable[[], SolverOptions],
+    options: SolverOptions,
+    patience: Patience,
 ) -> list[Optimum]:
     """Minimise many objectives over the subspaces of one problem.
 
@@ -49,24 +51,29 @@ def solve_grid(
         Moments and number of components.
     objectives : sequence of RobustFairObjective
         What to minimise; neighbours in the sequence should be alike.
-    make_options : callable
-        Gives options for each objective that is not followed.
+    options : SolverOptions
+        Options for each objective that is not followed.
+    patience : Patience
+        The work that they share.
 
     Returns
     -------
     list of Optimum
         The minimisers, in the order of the objectives.
     """
-    options = make_options()
     pair = problem.n_groups == 2 and options.solver == "auto" and problem.k < problem.d
     if pair and problem.is_large:
         known, walk = Boundary(problem), SolverOptions("boundary", tol=options.tol)
         return [_optimum(solve(problem, o, walk, boundary=known)) for o in objectives]
     followed = _follow_all(problem, objectives) if pair else [None] * len(objectives)
-    return [
-        found or _optimum(solve(problem, objective, make_options()))
-        for objective, found in zip(objectives, followed, strict=True)
-    ]
+    optima: list[Optimum] = []
+    for objective, found in zip(objectives, followed, strict=True):
+        if found is None:
+            start = optima[-1].subspace if optima else None
+            result = solve(problem, objective, patience.options(options, start))
+            found = _optimum(patience.settle(result))
+        optima.append(found)
+    return optima
 
 
 def _optimum(found: SolverResult) -> Optimum:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, Self
 
@@ -81,7 +81,10 @@ default="total_plus_gap"
     group_weights, missing_groups, solver, tol, max_iter
         As in :class:`RobustFairPCA`. Fits of two groups to the splits are followed along one curve
         and proved to a relative gap of 1e-3, usually far less; ``tol`` is for all others.
-    max_time : float, default=5.0
+    effort : float, default=1.0
+        Multiplies the work that proofs may cost, as in RobustFairPCA; all candidates share that of
+        a few fits.
+    max_time : float, default=None
         Seconds that all fits of the splits together may look for better minima and proofs, and
         again the last fit, as in :class:`RobustFairPCA`.
     refit : bool, default=True
@@ -150,7 +153,8 @@ n_iter_
     solver: str = "auto"
     tol: float = defaults.TOL
     max_iter: int = defaults.MAX_ITER
-    max_time: float = defaults.MAX_TIME
+    effort: float = defaults.EFFORT
+    max_time: float | None = None
     refit: bool = True
     random_state: Any = None
 
@@ -255,14 +259,15 @@ n_iter_
                 NoGroupsWarning,
             )
         model = self._estimator(candidates[0])
-        patience = Patience(self.max_time, len(folds) * len(candidates))
+        patience = Patience(self.effort, len(folds) * len(candidates), self.max_time)
         judge = Judge(
             scoring=scoring,
             gap_centering=self.gap_centering,
             standardize=self.standardize or self.rescale_folds,
             gap_as_given=self.rescale_folds,
             counting=counting,
-            make_options=lambda: replace(model._options(), max_time=patience.share()),
+            options=model._options(),
+            patience=patience,
         )
         found = [evaluate(fold, candidates, judge) for fold in folds]
         names = ("score", "total_error", "error_gap")

@@ -126,7 +126,10 @@ _SOLVERS = {
         solve_boundary, ("concave pieces",), _PIECES, ("tol", "max_iter", "boundary"), n_groups=2
     ),
     "newton": _Solver(
-        solve_newton, ("concave pieces",), _PIECES, ("tol", "max_iter", "max_time", "rng")
+        solve_newton,
+        ("concave pieces",),
+        _PIECES,
+        ("tol", "max_iter", "effort", "max_time", "start", "rng"),
     ),
     "subgradient": _Solver(
         solve_subgradient,

@@ -1,20 +1,24 @@
-"""How to solve: the settings of all solvers, and time shared by many fits."""
+"""How to solve: the settings of all solvers, and work shared by many fits."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fairspan.ground import defaults
 from fairspan.ground.parameters import check_choice
+from fairspan.ground.types import FloatArray
+from fairspan.solvers.result import SolverResult
 
 SOLVERS = ("auto", "newton", "boundary", "subgradient")
 """What RobustFairPCA can be solved by."""
 RETRACTIONS = ("qr", "polar")
 ITERATES = ("best", "average", "last")
+_FITS = 4.0
+"""Fits that are made together may cost as much as this many fits alone."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +33,12 @@ class SolverOptions:
         The relative gap to reach.
     max_iter : int
         The largest number of eigen-solves, steps or iterations.
-    max_time : float
-        Of "newton": seconds after which the proof is given up.
+    effort : float
+        Of "newton": multiplies the work that a proof may cost.
+    max_time : float or None
+        Of "newton": seconds after which the proof is given up, a safety net.
+    start : ndarray of shape (d, k), optional
+        Of "newton": a subspace near the answer, such as the answer to a problem much like this one.
     n_init, retraction, start_at_pca : int, {"qr", "polar"} and bool
         Of "subgradient": random starts, how a step returns to the manifold, and whether PCA is
         one more start.
@@ -46,13 +54,15 @@ class SolverOptions:
     solver: str = "auto"
     tol: float = defaults.TOL
     max_iter: int = defaults.MAX_ITER
-    max_time: float = defaults.MAX_TIME
+    effort: float = defaults.EFFORT
+    max_time: float | None = None
     n_init: int = defaults.N_INIT
     retraction: Any = "qr"
     rng: np.random.Generator | None = None
     start_at_pca: bool = True
     iterate: Any = "best"
     learning_rate: float = 1.0
+    start: FloatArray | None = None
 
     def __post_init__(self) -> None:
         check_choice("retraction", self.retraction, RETRACTIONS)
@@ -60,23 +70,33 @@ class SolverOptions:
 
 
 class Patience:
-    """The seconds that many fits may search together: each may take its share of what is left.
+    """Work that many fits share: each may take its part of what is left.
 
     Parameters
     ----------
-    seconds : float
-        For all of them.
+    effort : float
+        Multiplies the work, which is that of a few fits for all of them together.
     n_fits : int
         How many there are.
+    max_time : float or None
+        Seconds for all of them, a safety net.
     """
 
-    def __init__(self, seconds: float, n_fits: int) -> None:
-        self._deadline = time.monotonic() + seconds
+    def __init__(self, effort: float, n_fits: int, max_time: float | None = None) -> None:
+        self._left = _FITS * effort
         self._fits = n_fits
+        self._end = None if max_time is None else time.monotonic() + max_time
 
-    def share(self) -> float:
-        """Give the seconds of the next fit; those that finish early leave theirs to the others."""
-        left = max(self._deadline - time.monotonic(), 0.0)
-        share = left / max(self._fits, 1)
+    def options(self, base: SolverOptions, start: FloatArray | None = None) -> SolverOptions:
+        """Give the options of the next fit."""
+        share = max(self._left, 0.0) / max(self._fits, 1)
+        seconds = None if self._end is None else max(self._end - time.monotonic(), 0.0)
+        if seconds is not None:
+            seconds /= max(self._fits, 1)
+        return replace(base, effort=share, max_time=seconds, start=start)
+
+    def settle(self, result: SolverResult) -> SolverResult:
+        """Count what a fit has spent; what it left is there for the others."""
+        self._left -= result.effort
         self._fits -= 1
-        return share
+        return result

@@ -59,6 +59,10 @@ class SolverResult:
     threshold : float
         Of exact fairness: the fairness weight from which on a penalty on the gap yields the same
         errors, infinite where only the limit of heavy weights does. 0 for other objectives.
+    effort : float
+        Work of the proof, in units of what a fit may cost.
+    was_cut : bool
+        Whether the time that was given ended the proof, so that another run may prove more or less.
     relaxed : Relaxed or None
         A mixture of projections that is better than the subspace, where one was found.
     """
@@ -75,6 +79,8 @@ class SolverResult:
     is_hidden: bool = False
     lowest: float = 0.0
     threshold: float = 0.0
+    effort: float = 0.0
+    was_cut: bool = False
     relaxed: Relaxed | None = field(default=None, repr=False)
 
     @property

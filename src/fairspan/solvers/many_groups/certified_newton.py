@@ -6,25 +6,25 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from operator import attrgetter
 
 import numpy as np
 
 from fairspan.certificate.branch import Prover
-from fairspan.certificate.known import Known
 from fairspan.certificate.work import Work
 from fairspan.ground.types import FloatArray
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.descent import random_subspaces
 from fairspan.solvers.many_groups.bounds import plain_bound
-from fairspan.solvers.many_groups.newton import descend
+from fairspan.solvers.many_groups.newton import Stationary, descend
 from fairspan.solvers.many_groups.reduced_newton import descend_reduced
 from fairspan.solvers.result import SolverResult, is_closed, safe_bound
 from fairspan.solvers.two_groups.boundary import solve_boundary
 
 _FEW_STARTS = 4
 _MANY_STARTS = 40
+_LIGHT = 100.0
+"""Up to this fairness weight descents need no lighter ones before them."""
 _BUDGET = 1500.0
 """Work of a proof, in eigen-solves of 100 features."""
 _SHARES = (0.1, 0.4, 0.5)
@@ -60,7 +60,7 @@ def solve_newton(
         A safety net: seconds after which the proof is given up. Without it the same call gives the
         same answer on any machine.
     start : ndarray of shape (d, k), optional
-        Where to start, besides PCA.
+        Where to start; PCA is another start unless this one is proved at once.
     rng : numpy.random.Generator, optional
         Source of further starts, used where the first proof fails.
 
@@ -71,14 +71,15 @@ def solve_newton(
     """
     solves_before = problem.n_eigensolves
     work = Work(0.0, max_time)
-    find = partial(
-        descend_reduced if problem.is_large else descend, problem, objective, max_iter=max_iter
-    )
-    found: Known = find(problem.best_subspace(objective.shares).subspace)
-    if start is not None:
-        found = min(found, find(start), key=attrgetter("value"))
-    prover = Prover(problem, objective, found, tol, work, find)
+    find = partial(_find, problem, objective, max_iter)
+    first = problem.best_subspace(objective.shares).subspace if start is None else start
+    prover = Prover(problem, objective, find(first), tol, work, find)
     bound = prover.quick()
+    # A start that is proved at once needs no other.
+    if start is not None and bound < prover.enough:
+        better = prover.learn(find(problem.best_subspace(objective.shares).subspace))
+        bound = max(bound, prover.quick()) if better else bound
+    found = prover.known
     if bound < prover.enough and problem.n_groups == 2:
         # For two groups the walk on the boundary proves every case, at less cost.
         walked = solve_boundary(problem, objective, tol=tol, max_iter=max_iter)
@@ -86,7 +87,7 @@ def solve_newton(
             return replace(walked, n_eigensolves=problem.n_eigensolves - solves_before)
         bound = max(bound, walked.lower_bound)
     elif bound < prover.enough:
-        more = _look_further(prover, effort * _BUDGET, rng or np.random.default_rng(0))
+        more = _look_further(prover, effort, rng or np.random.default_rng(0))
         found = prover.known
         bound = max(bound, more)
     weight = objective.fairness_weight
@@ -104,16 +105,33 @@ def solve_newton(
         solver="newton",
         n_eigensolves=problem.n_eigensolves - solves_before,
         history=np.array([(v, bound) for v in np.minimum.accumulate(found.history)]),
+        effort=work.spent / _BUDGET,
+        was_cut=work.was_cut,
     )
 
 
-def _look_further(prover: Prover, budget: float, rng: np.random.Generator) -> float:
+def _find(
+    problem: SubspaceProblem, objective: RobustFairObjective, max_iter: int, start: FloatArray
+) -> Stationary:
+    """Descend; where the gap counts for far more than the total, by ever larger weights.
+
+    A descent that sees such a weight at once sticks to the ridge where it meets it.
+    """
+    method = descend_reduced if problem.is_large else descend
+    last = objective.fairness_weight
+    for weight in _LIGHT * 10.0 ** np.arange(max(math.ceil(math.log10(max(last, 1) / _LIGHT)), 0)):
+        lighter = replace(objective, fairness_weight=float(weight))
+        start = method(problem, lighter, start, max_iter=max_iter).subspace
+    return method(problem, objective, start, max_iter=max_iter)
+
+
+def _look_further(prover: Prover, effort: float, rng: np.random.Generator) -> float:
     """Prove harder; where that fails start elsewhere, and go on."""
     problem, bound = prover.problem, -math.inf
-    stages = ((), _promising(problem, rng), _random(problem, rng))
+    stages = ((), _promising(problem, rng), _random(problem, effort, rng))
     for starts, share in zip(stages, _SHARES, strict=True):
         better = [prover.learn(prover.descend(subspace)) for subspace in starts]
-        prover.work.grant(share * budget)
+        prover.work.grant(share * effort * _BUDGET)
         if any(better):
             bound = max(bound, prover.quick())
         if not prover.is_enough(bound):
@@ -132,6 +150,9 @@ def _promising(problem: SubspaceProblem, rng: np.random.Generator) -> Iterator[F
     yield from random_subspaces(rng, _FEW_STARTS, problem.d, problem.k)
 
 
-def _random(problem: SubspaceProblem, rng: np.random.Generator) -> Iterator[FloatArray]:
+def _random(
+    problem: SubspaceProblem, effort: float, rng: np.random.Generator
+) -> Iterator[FloatArray]:
     if not problem.is_large:
-        yield from random_subspaces(rng, _MANY_STARTS, problem.d, problem.k)
+        some = round(_MANY_STARTS * min(effort, 1.0))
+        yield from random_subspaces(rng, some, problem.d, problem.k)
