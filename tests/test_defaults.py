@@ -44,6 +44,8 @@ OTHERS = {
     ("FairPCA", "solver"): "exact",
     # The solver that found a result.
     ("SolverResult", "solver"): "",
+    # The work that a proof has cost.
+    ("SolverResult", "effort"): 0.0,
     # Replicates of a radius, which moments are made of, not of an interval.
     ("RobustFairPCA", "n_bootstrap"): 200,
     # Replicates of a bound for the population, each of which is solved.
