@@ -120,6 +120,7 @@ FAMILIES: dict[str, Callable[[int], tuple]] = {
     **{f"{shape}, more groups": _drawn(shape, None) for shape in _SHAPES},
     "tiny groups": problems.tiny_groups,
     "near ties": problems.near_ties,
+    "any ranks": problems.any_ranks,
 }
 
 

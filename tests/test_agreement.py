@@ -23,6 +23,7 @@ from fairspan import (
     report,
 )
 from fairspan.cli import main
+from fairspan.solvers import door
 
 K = 2
 
@@ -258,12 +259,14 @@ NO_WORD["one group"] |= {"fairspan frontier"}
 def patience(monkeypatch):
     """Proofs of more than two groups end at once, so that every entry point stops alike."""
 
+    newton = door._SOLVERS["newton"]
+
+    def at_once(*problem: Any, **options: Any) -> Any:
+        return newton.run(*problem, **options | {"max_time": 1e-9})
+
     def stop(case: Case) -> None:
         if case.stopped:
-            monkeypatch.setattr(
-                "fairspan.solvers.many_groups.certified_newton.time.monotonic",
-                iter(range(10**9)).__next__,
-            )
+            monkeypatch.setitem(door._SOLVERS, "newton", newton._replace(run=at_once))
 
     return stop
 

@@ -159,7 +159,7 @@ def test_rows_of_an_unknown_group_have_no_worst_case():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20, 3))
     model = RobustFairPCA(1).fit(X, sensitive_features=["a", "b"] * 10)
-    with pytest.raises(ValueError, match=r"sensitive_features has groups that fit did not see"):
+    with pytest.raises(ValueError, match=r"sensitive_features has groups that were not in fit"):
         model.worst_case(X, sensitive_features=["a", "c"] * 10)
 
 

@@ -68,7 +68,9 @@ def test_all_public_names_are_there():
         _ = fairspan.nothing
 
 
-@pytest.mark.parametrize("name", [*PARTS, "metrics", "objectives", "problem", "solvers"])
+@pytest.mark.parametrize(
+    "name", [*PARTS, "inference", "metrics", "objectives", "problem", "solvers"]
+)
 def test_public_modules_show_public_names_only(name):
     module = import_module(f"fairspan.{name}")
     shown = {part for part in dir(module) if not part.startswith("__")}

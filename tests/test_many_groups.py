@@ -20,7 +20,7 @@ pl = pytest.importorskip("polars")
 
 
 @needs_paper_data
-def test_nearly_all_of_the_papers_grouped_problems_are_proved_and_no_gap_is_large():
+def test_the_papers_grouped_problems_are_proved():
     gaps, index = [], itertools.count()
     for _, X, groups in grouped_tables():
         moments, shares = reference.group_second_moments(X, groups)
@@ -30,7 +30,7 @@ def test_nearly_all_of_the_papers_grouped_problems_are_proved_and_no_gap_is_larg
             radii = radius / np.sqrt(shares * len(X))
             problem = SubspaceProblem(moments, shares, k)
             objective = RobustFairObjective(shares, weight, radii)
-            result = solve_newton(problem, objective, max_time=10.0)
+            result = solve_newton(problem, objective)
             gaps.append(result.optimality_gap)
             errors = reference.group_errors(moments, result.components.T)
             value = reference.objective(errors, shares, weight, radii)
@@ -40,8 +40,7 @@ def test_nearly_all_of_the_papers_grouped_problems_are_proved_and_no_gap_is_larg
                 other = reference.group_errors(moments, V)
                 assert result.lower_bound <= reference.objective(other, shares, weight, radii)
     assert len(gaps) >= 50
-    assert np.mean(np.array(gaps) <= 1e-8) >= 0.95
-    assert max(gaps) <= 2e-3
+    assert max(gaps) <= 1e-8
 
 
 def people(n=600):

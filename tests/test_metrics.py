@@ -138,7 +138,7 @@ def test_what_is_wrong_is_said(fitted):
         metrics.group_errors(2 * model.components_, X, groups)
     with pytest.raises(ValueError, match="features"):
         metrics.group_errors(model, X[:, :5], groups)
-    with pytest.raises(ValueError, match="already hold"):
+    with pytest.raises(ValueError, match="already contain"):
         metrics.group_errors(model, model.moments_, groups)
 
 

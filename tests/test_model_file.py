@@ -295,7 +295,7 @@ def test_foreign_files_are_named(model, tmp_path):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"class": "eval"}, "its class 'eval' is none of"),
+        ({"class": "eval"}, "its class 'eval' is not one of"),
         ({"parameters": {"n_components": 2}}, "its parameters differ"),
         ({"attributes": {"transform": 1}}, "attributes that no model has"),
         ({"attributes": {"__array_interface__": 1}}, "attributes that no model has"),

@@ -263,12 +263,12 @@ def test_wide_moments_are_saved_in_their_basis(tmp_path):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"weights": np.array([1.0, -1.0])}, "without weight"),
+        ({"weights": np.array([1.0, -1.0])}, "have no weight"),
         ({"weights": np.array([1.0])}, "array 'weights' has shape"),
         ({"offsets": np.full((2, 2), np.nan)}, "array 'offsets' has values that are not finite"),
         ({"scatters": np.arange(8.0).reshape(2, 2, 2)}, "not symmetric"),
         ({"labels": (1, 1)}, "listed twice"),
-        ({"feature_names": ("x",)}, "names 1 of 2 features"),
+        ({"feature_names": ("x",)}, "1 feature names for 2 features"),
         ({"shift": None}, "cannot be read as group moments"),
     ],
     ids=lambda value: str(value)[:40],

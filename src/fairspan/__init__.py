@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairspan import datasets as datasets
+    from fairspan import inference as inference
     from fairspan import metrics as metrics
     from fairspan import plotting as plotting
     from fairspan import report as report
@@ -51,7 +52,7 @@ _HOMES = {
 }
 """Where names are defined. All is imported when it is first used, so that commands start at
 once; no module may have a public function's name, which it would hide."""
-_MODULES = ("datasets", "metrics", "plotting", "report", "scorers", "sources")
+_MODULES = ("datasets", "inference", "metrics", "plotting", "report", "scorers", "sources")
 
 __all__ = sorted([*_HOMES, *_MODULES])
 

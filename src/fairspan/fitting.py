@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fairspan.exceptions import NoGroupsWarning, SmallGroupWarning
+from fairspan.ground.listed import listed
 from fairspan.ground.parameters import (
     check_by_group,
     check_choice,
@@ -71,7 +72,7 @@ class Counting:
         return self
 
     def in_gap(self, moments: GroupMoments) -> BoolArray:
-        """Say which groups are compared."""
+        """Return which groups are compared."""
         return groups_in_gap(moments.labels, self.missing_groups)
 
     def gap(self, errors: FloatArray, moments: GroupMoments) -> FloatArray:
@@ -80,7 +81,7 @@ class Counting:
         return np.ptp(compared, axis=-1) if compared.shape[-1] else np.zeros(errors.shape[:-1])
 
     def weights(self, moments: GroupMoments) -> FloatArray:
-        """Give how much each group counts in the total error; the weights sum to 1."""
+        """Return how much each group counts in the total error; the weights sum to 1."""
         shares, in_gap = moments.shares, self.in_gap(moments)
         if isinstance(self.group_weights, Mapping):
             check_by_group("group_weights", self.group_weights, moments.labels)
@@ -93,7 +94,7 @@ class Counting:
     def objective(
         self, moments: GroupMoments, fairness_weight: float, radius: Radius
     ) -> RobustFairObjective:
-        """Say what a setting asks of the errors of these groups.
+        """Return the objective of a setting.
 
         Parameters
         ----------
@@ -114,7 +115,7 @@ class Counting:
     def objective_of(
         self, moments: GroupMoments, fairness_weight: float, radii: FloatArray
     ) -> RobustFairObjective:
-        """Give the same with the radius of each group."""
+        """Return the objective, given the radius of each group."""
         in_gap = self.in_gap(moments)
         weight = float(fairness_weight) if in_gap.sum() > 1 else 0.0
         compared = None if in_gap.all() or weight == 0 else in_gap
@@ -146,7 +147,7 @@ class Prepared:
     has_hidden_features: bool
 
     def problem(self, n_components: int, counting: Counting | None = None) -> SubspaceProblem:
-        """Give the problem of a number of components; groups count by their shares by default."""
+        """Return the problem for a number of components; groups count by share by default."""
         # Gaps are measured against the variance as the objective counts it: by shares of the rows,
         # a large group that hardly counts would hide how far the others are from their best.
         return SubspaceProblem(
@@ -157,7 +158,7 @@ class Prepared:
         )
 
     def in_features(self, components: FloatArray) -> FloatArray:
-        """Give components in the space of the features."""
+        """Return components in the space of the features."""
         return components if self.basis is None else np.asarray(components @ self.basis)
 
     def canonical(self, components: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -222,7 +223,7 @@ def prepare(
 
 
 def check_moments(moments: Any) -> None:
-    """Check that moments are given, and not the rows they are made of."""
+    """Check that moments are given, and not rows."""
     if not isinstance(moments, GroupMoments):
         raise TypeError(
             f"moments is a {type(moments).__name__}; make a GroupMoments from data with "
@@ -231,7 +232,7 @@ def check_moments(moments: Any) -> None:
 
 
 def _check_size(moments: GroupMoments) -> None:
-    """Check that there are enough rows to speak of a variance."""
+    """Check that there are enough rows for a variance."""
     rows = int(moments.counts.sum())
     if rows < 2:
         raise ValueError(f"X has n_samples={rows}; 1 sample is too few, at least 2 are needed.")
@@ -243,17 +244,17 @@ def _check_size(moments: GroupMoments) -> None:
 
 
 def least_rows(n_components: Any) -> int:
-    """How many rows a group needs for its error to say something about others like them."""
+    """Return how many rows a group needs for its error to say something about the population."""
     return max(_SMALL, int(n_components) + 1) if is_integer(n_components) else _SMALL
 
 
 def warn_of_small_groups(moments: GroupMoments, n_components: Any) -> None:
-    """Warn of groups among several that have very few rows, with their counts."""
+    """Warn of groups that have very few rows, with their counts."""
     least = least_rows(n_components)
     pairs = zip(moments.labels, moments.counts.tolist(), strict=True)
     small = {label: count for label, count in pairs if count < least}
     if small and moments.n_groups > 1:
-        shown = ", ".join(f"{label!r}: {count}" for label, count in list(small.items())[:5])
+        shown = listed(small, lambda label: f"{label!r}: {small[label]}")
         warn(
             f"{len(small)} of {moments.n_groups} groups have fewer than {least} rows ({shown}); "
             "their errors say little about other members of these groups.",
@@ -262,7 +263,7 @@ def warn_of_small_groups(moments: GroupMoments, n_components: Any) -> None:
 
 
 def warn_of_one_group() -> None:
-    """Warn that there are no two groups, so that the result is PCA."""
+    """Warn that there is only one group, so that the result is PCA."""
     warn(
         "There is only one group, so the result is PCA. Pass sensitive_features=....",
         NoGroupsWarning,
@@ -283,7 +284,7 @@ def warn_unless_optimal(result: SolverResult, tol: float) -> None:
         warn(
             f"Solver {result.solver!r} ended with status {result.status!r}: the objective "
             f"{result.objective:.6g} is proved optimal to a relative gap of "
-            f"{result.optimality_gap:.2g}, not to tol={tol}. More time may help or, where features "
-            "differ much in size, standardize=True.",
+            f"{result.optimality_gap:.2g}, not to tol={tol}. More iterations or time may help "
+            "or, if features differ much in size, standardize=True.",
             ConvergenceWarning,
         )

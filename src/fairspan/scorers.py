@@ -52,8 +52,7 @@ class GroupErrorScorer:
         self.measure = check_choice("measure", measure, _MEASURES)
         self.missing_groups = missing_groups
         self._request = MetadataRequest(owner=self)
-        for name in ("sensitive_features", "sample_weight"):
-            asked = True if name == "sensitive_features" else None
+        for name, asked in {"sensitive_features": True, "sample_weight": None}.items():
             self._request.score.add_request(param=name, alias=asked)
 
     def __call__(

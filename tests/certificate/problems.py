@@ -29,6 +29,26 @@ def tiny_groups(seed: int) -> tuple[SubspaceProblem, RobustFairObjective, np.ran
     return SubspaceProblem(moments, shares, k), RobustFairObjective(shares, weight, radii), rng
 
 
+def any_ranks(seed: int) -> tuple[SubspaceProblem, RobustFairObjective, np.random.Generator]:
+    """3 to 8 groups of any rank, any number of components, weights up to 1e4, radii or none."""
+    rng = np.random.default_rng(seed)
+    n_groups, d = int(rng.integers(3, 9)), int(rng.integers(3, 13))
+    k = int(rng.choice([1, d - 1, rng.integers(1, d)]))
+    moments = []
+    for _ in range(n_groups):
+        basis = reference.random_subspace(rng, d, int(rng.integers(1, d + 1)))
+        moments.append((basis * rng.exponential(1.0, basis.shape[1])) @ basis.T)
+    shares = rng.dirichlet(np.full(n_groups, rng.choice([0.3, 5.0])))
+    radii = rng.choice([0.0, 0.0, 1e-3, 0.1, 1.0]) * rng.exponential(1.0, n_groups)
+    radii *= rng.random(n_groups) < rng.choice([0.5, 1.0])
+    weight = float(rng.choice([0.1, 1.0, 5.0, 50.0, 1e4]))
+    return (
+        SubspaceProblem(np.array(moments), shares, k),
+        RobustFairObjective(shares, weight, radii),
+        rng,
+    )
+
+
 def shared_eigenvectors(seed: int) -> tuple[SubspaceProblem, RobustFairObjective, np.ndarray]:
     """Diagonal moments, and the errors of all subspaces spanned by coordinate axes."""
     rng = np.random.default_rng(seed)

@@ -134,7 +134,7 @@ def test_labels_that_differ_by_spaces_only_are_one_group_and_it_is_told(fairspan
     table(folder, "a,b,c,sex\n" + ROWS + '1,2,True, M\n3,1,False,"M "\n')
     answer = fairspan("fit table.csv -s sex -k 1 --json").json
     assert [group["label"] for group in answer["fit"]["groups"]] == ["F", "M"]
-    assert "column 'sex': spaces around 2 labels left out" in answer["notes"]
+    assert "column 'sex': spaces around labels removed (2)" in answer["notes"]
     table(folder, ("a,b,c,sex\n" + ROWS).replace(",", ", "))
     answer = fairspan("fit table.csv -s sex -k 1 --json").json
     assert not any("spaces" in note for note in answer["notes"])
@@ -154,7 +154,7 @@ def test_the_ways_out_fit_the_text(refused, folder):
     table(folder, "a;price;day;kind;sex\n" + rows)
     text = refused("fit table.csv -s sex")
     assert "columns that are not numbers: 'price' ('1,5' in line 2), 'day' ('2026-01-01'" in text
-    assert "'price' has numbers with a comma; write a decimal comma as a point" in text
+    assert "Numbers in 'price' have a comma; write a decimal comma as a point" in text
     assert "leave out commas between thousands" in text
     assert "--drop day kind" in text
     assert "--one-hot kind, or" in text

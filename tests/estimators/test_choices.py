@@ -206,7 +206,7 @@ def test_missing_values_of_every_kind_and_in_several_columns_are_found():
     assert set(own.labels) == {("f", "x"), ("f", "y"), ("missing", "x"), ("m", "missing")}
     total = encode_groups(frame, missing_groups="total_only")
     assert set(total.labels) == {("f", "x"), ("f", "y"), "missing"}
-    with pytest.raises(ValueError, match="rename the first"):
+    with pytest.raises(ValueError, match="rename those labels"):
         encode_groups(["missing", None], missing_groups="own_group")
 
 
@@ -242,9 +242,9 @@ def test_the_bootstrap_radius_does_not_depend_on_units_once_standardised():
 def test_only_a_fit_on_rows_knows_the_bootstrap_radius():
     X, groups = table(2)
     model = RobustFairPCA(1, radius="bootstrap", random_state=0).fit(X, sensitive_features=groups)
-    with pytest.raises(ValueError, match="only fit sees"):
+    with pytest.raises(ValueError, match="only fit has"):
         model.fit_moments(model.moments_)
-    with pytest.raises(ValueError, match="only fit sees"):
+    with pytest.raises(ValueError, match="only fit has"):
         RobustFairPCA(1, radius="bootstrap").partial_fit(X, sensitive_features=groups)
     for given, message in [
         ({"radius": "auto"}, "radius='auto'"),

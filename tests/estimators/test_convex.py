@@ -146,7 +146,7 @@ def test_without_the_extra_the_error_names_it(monkeypatch):
 
 def test_groups_and_components_are_checked():
     X, groups = random_groups(9, n_groups=3)
-    with pytest.raises(ValueError, match="2 groups but there are 3"):
+    with pytest.raises(ValueError, match="2 groups, but there are 3"):
         ConvexFairPCA(2).fit(X, sensitive_features=groups)
     X, groups = random_groups(9)
     with pytest.raises(ValueError, match="n_components=7 must be at most 6"):

@@ -114,7 +114,7 @@ def test_one_group_is_pca_with_a_warning(cancer):
 
 def test_more_than_two_groups_are_refused(cancer):
     X, _ = cancer
-    with pytest.raises(ValueError, match="needs 2 groups but there are 3"):
+    with pytest.raises(ValueError, match="needs 2 groups, but there are 3"):
         ExactlyFairPCA(3).fit(X, sensitive_features=np.arange(len(X)) % 3)
 
 

@@ -97,4 +97,4 @@ def test_a_warning_in_one_thread_reaches_its_caller_only_once_each():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         at_once(lambda _: RobustFairPCA(2).fit(X), [0] * 16)
-    assert [str(one.message)[:27] for one in caught] == ["There are no two groups to "] * 16
+    assert ["fewer than two groups" in str(one.message) for one in caught] == [True] * 16

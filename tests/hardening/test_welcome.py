@@ -94,5 +94,5 @@ def test_dask_takes_and_refuses_what_memory_takes_and_refuses(kind):
         np.testing.assert_allclose(model.transform(lazy).compute(), model.transform(table))
         return
     for given, groups in ((table, GROUPS), (lazy, labels)):
-        with pytest.raises(ValueError, match=r"not numbers: 'w'"):
+        with pytest.raises(ValueError, match=r"not numeric: 'w'"):
             RobustFairPCA(2).fit(given, sensitive_features=groups)

@@ -168,7 +168,7 @@ def test_moments_cannot_show_rows_or_take_groups():
     moments = GroupMoments.from_arrays(X, ["a", "b"] * 20)
     with pytest.raises(ValueError, match="include_rows=True needs the rows"):
         report.build(moments, include_rows=True)
-    with pytest.raises(ValueError, match="already hold groups"):
+    with pytest.raises(ValueError, match="already contain groups"):
         report.build(moments, sensitive_features=["a", "b"] * 20)
 
 

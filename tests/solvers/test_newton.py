@@ -128,16 +128,16 @@ def test_without_weight_and_radius_it_is_pca_for_any_number_of_groups(n_groups, 
 @pytest.mark.parametrize("seed", range(6))
 def test_rotating_the_data_or_reordering_the_groups_changes_nothing_but_names(seed):
     problem, objective, rng = random_problem(seed, 4, 6, 2)
-    result = solve_newton(problem, objective, max_time=0.3)
+    result = solve_newton(problem, objective, effort=0.1)
     Q, order = np.linalg.qr(rng.standard_normal((6, 6)))[0], rng.permutation(4)
     turned = Q @ problem.moments @ Q.T
     other = SubspaceProblem(turned, problem.shares, 2)
-    rotated = solve_newton(other, objective, max_time=0.3)
+    rotated = solve_newton(other, objective, effort=0.1)
     shares, radii = objective.shares[order], objective.radii[order]
     renamed = solve_newton(
         SubspaceProblem(problem.moments[order], shares, 2),
         RobustFairObjective(shares, objective.fairness_weight, radii),
-        max_time=0.3,
+        effort=0.1,
     )
     for other, errors in (
         (rotated, result.group_errors),
@@ -191,7 +191,7 @@ def test_subgradient_descent_finds_nothing_better(seed, fairness_weight):
     problem, objective, rng = random_problem(
         seed, 3 + seed % 4, 7, 1 + seed % 4, fairness_weight=fairness_weight
     )
-    ours = solve_newton(problem, objective, max_time=0.3)
+    ours = solve_newton(problem, objective, effort=0.1)
     theirs = solve_subgradient(problem, objective, n_init=6, max_iter=300, rng=rng)
     assert ours.objective <= theirs.objective * (1 + 1e-12)
     assert ours.lower_bound <= theirs.objective

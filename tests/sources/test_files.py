@@ -304,7 +304,10 @@ MISTAKES = {
     "a feature twice": ({"features": ["x", "x"]}, r"features=\.\.\. names the column 'x' twice"),
     "no features": ({"drop": ["x", "y"]}, "has no column left to be a feature"),
     "negative weight": ({"weight": "x"}, "cannot be used: weight='x' has negative values"),
-    "one_hot of groups": ({"one_hot": ["g"]}, "one_hot=.* names the column 'g', which has another"),
+    "one_hot of groups": (
+        {"one_hot": ["g"]},
+        "one_hot=.* names the column 'g', which has",
+    ),
     "a category twice": ({"one_hot": {"x": [1, 1]}}, "must list the column's categories, each"),
     "no separator": ({"separator": "ab"}, "separator='ab' must be one character, or the word"),
     "no encoding": ({"encoding": "klingon"}, "encoding='klingon' is not a known encoding"),
@@ -324,7 +327,7 @@ def test_paths_that_are_nothing_are_named(tmp_path):
     with pytest.raises(ValueError, match="holds no files"):
         moments_from_files(tmp_path)
     (tmp_path / "t.xlsx").write_text("")
-    with pytest.raises(ValueError, match=r"t.xlsx' is of no known kind"):
+    with pytest.raises(ValueError, match=r"t.xlsx' is not a known kind of table"):
         moments_from_files(tmp_path / "t.xlsx")
     (tmp_path / "t.csv").write_text("x,y\n1,2\n")
     (tmp_path / "t.npy").write_text("")

@@ -54,11 +54,11 @@ def test_other_columns_or_orders_are_refused_with_the_difference(sites):
     def moments(columns):
         return GroupMoments.from_arrays(sites[0][columns], sites[0]["sex"])
 
-    with pytest.raises(ValueError, match=r"feature 1 is 'v' .* 'w' .* in another order"):
+    with pytest.raises(ValueError, match=r"feature 1 is 'v' .* 'w' .* in a different order"):
         moments(["u", "v", "w"]) + moments(["u", "w", "v"])
-    with pytest.raises(ValueError, match=r"Only on the left: \['v'\]; only on the right: \['x'\]"):
+    with pytest.raises(ValueError, match=r"Only on the left: 'v'; only on the right: 'x'"):
         moments(["u", "v"]) + moments(["u", "x"])
-    with pytest.raises(ValueError, match=r"2 and of 3 .* Only on the left: \[\]; .* \['w'\]"):
+    with pytest.raises(ValueError, match=r"2 and of 3 .* Only on the left: none; .* 'w'"):
         moments(["u", "v"]) + moments(["u", "v", "w"])
 
 

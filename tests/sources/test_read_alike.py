@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,11 @@ class Case:
 PLAIN = "x,y,g\n1,2,u\n3,5.5,v\n-4,0,u\n"
 ROWS = {"u": [[1, 2], [-4, 0]], "v": [[3, 5.5]]}
 DETECTED = "columns are separated by {} (detected)"
-INDEX = "left out the first column, which has no name and counts the rows"
-SPACED = "column 'g': spaces around {} labels left out"
-NAMES = "spaces around 2 names of columns left out"
+INDEX = "dropped the first column: it has no name and counts the rows"
+SPACED = "column 'g': spaces around labels removed ({})"
+NAMES = "spaces around column names removed (2)"
 TRUE = "column 'x': true and false are read as 1 and 0"
-MARKED = "text is in utf-16 (byte-order mark)"
+MARKED = "encoding is utf-16 (byte-order mark)"
 COUNTS = "column 'x' just counts the rows; if it is not a feature, use drop=['x']"
 
 
@@ -50,8 +51,8 @@ def utf16(text: str, mark: bytes, encoding: str) -> bytes:
 
 
 def late(bad: str) -> str:
-    """A file of several blocks whose last row alone is odd."""
-    fill = "a" * 100
+    """A file of three blocks whose last row alone is odd."""
+    fill = "a" * 200
     return "x,y,g,z\n" + f"1.25,2.5,u,{fill}\n3.5,1.75,v,{fill}\n" * 25_000 + bad
 
 
@@ -100,7 +101,7 @@ CASES = {
     "lines of all kinds": Case("x,y,g\n1,2,u\r\n3,5.5,v\r-4,0,u", ROWS),
     "no end of the last line": Case(PLAIN.rstrip("\n"), ROWS),
     "blank lines": Case("\n\nx,y,g\n\n1,2,u\n\n\n3,5.5,v\n-4,0,u\n\n\n", ROWS),
-    "a line of spaces": Case(PLAIN + "  \n", refusal="3 columns but 1 cells in line 5"),
+    "a line of spaces": Case(PLAIN + "  \n", refusal="line 5 has another number of cells (1)"),
     "quotes": Case('"x","y","g"\n"1","2","u"\n"3","5.5","v"\n"-4","0","u"\n', ROWS),
     "quotes around separators, quotes and line breaks": Case(
         'x,y,g\n1,2,"a, ""b""\nc"\n3,4,v\n', {'a, "b"\nc': [[1, 2]], "v": [[3, 4]]}
@@ -142,22 +143,31 @@ CASES = {
     "separators at the ends of lines": Case(
         "x,y,g,\n1,2,u,\n3,5.5,v,\n-4,0,u,\n",
         ROWS,
-        notes=("left out the last column, which has no name and no values",),
+        notes=("dropped the last column: it has no name and no values",),
     ),
     "a value in a last column without a name": Case(
-        "x,y,g,\n1,2,u,\n3,5.5,v,7\n", refusal="no name for its column 4, which holds '7' in line 3"
+        "x,y,g,\n1,2,u,\n3,5.5,v,7\n", refusal="has no name, but holds '7' in line 3"
     ),
     "a separator at the end of some lines": Case(
-        "x,y,g\n1,2,u,\n3,4,v\n", refusal="has 3 columns but 4 cells in line 2"
+        "x,y,g\n1,2,u,\n3,4,v\n", refusal="line 2 has another number of cells (4)"
     ),
-    "a row too short": Case("x,y,g\n1,2,u\n3,4\n", refusal="has 3 columns but 2 cells in line 3"),
-    "blank cells only, one too many": Case(PLAIN + ",,,\n", refusal="but 4 cells in line 5"),
+    "a row too short": Case(
+        "x,y,g\n1,2,u\n3,4\n", refusal="line 3 has another number of cells (2)"
+    ),
+    "blank cells only, one too many": Case(
+        PLAIN + ",,,\n", refusal="line 5 has another number of cells (4)"
+    ),
+    "blank cells only, one too many, far down": Case(
+        late(",,,,\n"),
+        refusal="line 50002 has another number of cells (5)",
+        options={"drop": ["z"]},
+    ),
     "an index": Case(",x,y,g\n0,1,2,u\n1,3,5.5,v\n2,-4,0,u\n", ROWS, notes=(INDEX,)),
     "an index with gaps": Case(
-        ",x,y,g\n0,1,2,u\n2,3,4,v\n", refusal="column 1, which does not count the rows from 0"
+        ",x,y,g\n0,1,2,u\n2,3,4,v\n", refusal="has no name and does not count the rows from 0"
     ),
     "an index of words": Case(
-        ",x,y,g\na,1,2,u\nb,3,4,v\n", refusal="column 1, which does not count the rows from 0"
+        ",x,y,g\na,1,2,u\nb,3,4,v\n", refusal="has no name and does not count the rows from 0"
     ),
     "an index with gaps that is dropped": Case(
         ",x,y,g\n0,1,2,u\n2,3,4,v\n", {"u": [[1, 2]], "v": [[3, 4]]}, options={"drop": [""]}
@@ -172,7 +182,7 @@ CASES = {
         {"u": [[0, 1], [2, 9]], "v": [[1, 5]]},
         notes=(COUNTS,),
     ),
-    "a column without a name": Case("x,,g\n1,2,u\n", refusal="no name for its column 2; write one"),
+    "a column without a name": Case("x,,g\n1,2,u\n", refusal="column 2 of"),
     "two columns without a name": Case(",,g\n1,2,u\n", refusal="columns of the same name: ['']"),
     "a name twice": Case("x, x,g\n1,2,u\n", refusal="columns of the same name: ['x']; rename"),
     "a header only": Case("x,y,g\n", refusal="has no rows to compute moments of"),
@@ -191,7 +201,7 @@ CASES = {
         PLAIN + "\u0661\u0662,1,u\n", refusal="not numbers: 'x' ('\u0661\u0662' in line 5)."
     ),
     "decimal commas": Case(
-        "x;y;g\n1,5;2;u\n3;4;v\n", refusal="'x' has numbers with a comma; write a decimal comma as"
+        "x;y;g\n1,5;2;u\n3;4;v\n", refusal="Numbers in 'x' have a comma; write a decimal comma as"
     ),
     "thousands": Case(
         'x,y,g\n"1,234,567.8",2,u\n3,4,v\n', refusal="leave out commas between thousands"
@@ -262,7 +272,7 @@ CASES = {
         "x,k,g\n1,b,u\n3, a,v\n5,b,u\n",
         {"u": [[1, 0, 1], [5, 0, 1]], "v": [[3, 1, 0]]},
         notes=(
-            "column 'k': spaces around 1 labels left out",
+            "column 'k': spaces around labels removed (1)",
             "column 'k' became 2 columns of zeros and ones",
         ),
         names=("x", "k=a", "k=b"),
@@ -328,7 +338,10 @@ def bare(files) -> dict[str, list[dict[str, Any]]]:
         for name, case in CASES.items()
     }
     command = [sys.executable, "-m", "tests.sources.routes"]
-    done = subprocess.run(command, input=json.dumps(cases), capture_output=True, text=True)
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        command, input=json.dumps(cases), capture_output=True, text=True, cwd=root
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -397,3 +410,9 @@ def test_pyarrow_reads_the_files_that_people_have(tmp_path, monkeypatch):
         (tmp_path / "t.csv").write_text(content, newline="", encoding="utf-8")
         found = by_library(str(tmp_path / "t.csv"), {"missing": "drop_rows"})
         assert found["counts"] == [1], content
+
+
+def test_the_plain_reader_goes_on_where_pyarrow_stops(files):
+    name = "true far down"
+    found = by_library(files[name], {"drop": ["z"], "batch_rows": 999})
+    check(CASES[name], found, files[name])

@@ -26,8 +26,8 @@ from fairspan import (
 )
 from fairspan.datasets import DatasetInfo
 from fairspan.estimators.base import BaseFairPCA
+from fairspan.judging.certify import CertifiedResult
 from fairspan.report import Report
-from fairspan.solvers.result import SolverResult
 
 
 def rows() -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.float64]], list[str]]:
@@ -60,7 +60,7 @@ def judgements(moments: GroupMoments) -> float:
     X, groups = rows()
     frontier = assert_type(fairness_frontier(moments, 2), Frontier)
     proof = certify(np.eye(2, 4), moments, fairness_weight=1.0, radius=0.1, max_time=0.5)
-    assert_type(proof, SolverResult)
+    assert_type(proof, CertifiedResult)
     assert_type(proof.lower_bound, float)
     model = RobustFairPCA(2).fit(X, sensitive_features=groups)
     assert_type(metrics.error_gap(model, X, groups), float)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
 
-from fairspan.ground.types import FloatArray
+from fairspan.certificate.work import Work
+from fairspan.ground.types import UNIT, FloatArray
 from fairspan.objectives.mixture import Mixture
 from fairspan.problem.subspace import SubspaceProblem
 
@@ -53,7 +53,7 @@ def tighten(
     mixture: Mixture,
     box: Box,
     best: float,
-    deadline: float = np.inf,
+    work: Work,
 ) -> Box:
     """Shrink a box around all subspaces in it that are better than a value.
 
@@ -75,8 +75,8 @@ def tighten(
         Where to look.
     best : float
         Subspaces that are no better than this may be lost.
-    deadline : float
-        When to stop, in seconds of time.monotonic(); what is tightened by then is kept.
+    work : Work
+        What may be spent; what is tightened by then is kept.
 
     Returns
     -------
@@ -87,8 +87,9 @@ def tighten(
     room = best - float(intercepts.sum())
     lower, upper = box.lower.copy(), box.upper.copy()
     for b, unit in enumerate(np.eye(problem.n_groups)):
-        if time.monotonic() > deadline:
+        if work.is_spent():
             break
+        work.spend(2 * _EVALUATIONS * Work.eigensolve(problem.d))
         lower[b] = max(lower[b], _least(problem, unit, slope, room))
         upper[b] = min(upper[b], -_least(problem, -unit, slope, room))
     return Box(lower, upper)
@@ -113,3 +114,42 @@ def _between(low: float, high: float) -> float:
     if high == np.inf:
         return 2 * low
     return 0.5 * (low + high) if low > 0 else 0.25 * high
+
+
+def most(matrix: FloatArray, proof: FloatArray, room: float, k: int, tries: int) -> float:
+    """Bound <matrix, X> over projectors with <proof, X> >= -room.
+
+    For every y >= 0 it is at most Λ_k(matrix + y proof) + y room, a convex function of y that is
+    minimised here. Whatever y is tried, the bound is proved.
+
+    Parameters
+    ----------
+    matrix, proof : ndarray of shape (d, d)
+        Symmetric.
+    room : float
+        How far below 0 the second product may be.
+    k : int
+        Rank of the projectors.
+    tries : int
+        Eigen-solves.
+
+    Returns
+    -------
+    float
+        The bound, rounding included.
+    """
+    d = len(matrix)
+    norms = float(np.linalg.norm(matrix)), float(np.linalg.norm(proof))
+    y = norms[0] / max(norms[1], 1e-300)
+    low, high, best = 0.0, np.inf, np.inf
+    for _ in range(tries):
+        values, vectors = np.linalg.eigh(matrix + y * proof)
+        rounding = 8 * d * UNIT * (norms[0] + y * norms[1]) + 4 * UNIT * abs(y * room)
+        best = min(best, float(values[-k:].sum()) + y * room + rounding)
+        V = vectors[:, -k:]
+        if float(np.vdot(V, proof @ V)) + room < 0:
+            low = y
+        else:
+            high = y
+        y = _between(low, high)
+    return best

@@ -9,8 +9,9 @@ import sys
 import textwrap
 import time
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any, Self, TextIO
+
+from fairspan.words import Findings
 
 _WIDTH = 30
 _EVERY = 0.1
@@ -54,6 +55,17 @@ def sentences(*texts: str) -> str:
     text = " ".join(texts).replace(" %", "\N{NO-BREAK SPACE}%")
     lines = textwrap.fill(text, 96, break_long_words=False, break_on_hyphens=False)
     return lines.replace("\N{NO-BREAK SPACE}%", " %")
+
+
+def paragraph(found: Findings) -> str:
+    """Say what was found: the groups and the price first, then the proof."""
+    first = paint(sentences(found.headline, found.effect), "bold")
+    return "\n".join(filter(None, (first, sentences(found.proof))))
+
+
+def made_page(path: str) -> str:
+    """Say where a page is."""
+    return f"Report: {path} (open it in a browser)"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -105,12 +117,7 @@ class Progress:
         self._show()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._show(last=True)
 
     def step(self, n: int = 1) -> None:

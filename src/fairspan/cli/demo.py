@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
-from fairspan.cli import summary
+from fairspan.cli import console, summary
 from fairspan.cli.arguments import check_output
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.ground.atomic import replacing
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
         check_output(path)
     results = [(example, fit_both(example)) for example in examples()]
     for example, models in results:
-        text = summary.paragraph(summary.findings(*models.values()))
+        text = console.paragraph(summary.findings(*models.values()))
         print(f"{example.title}, 3 components", "", summary.errors_table(models), sep="\n")
         print("", text, "\n", sep="\n")
     try:

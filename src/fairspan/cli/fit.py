@@ -9,7 +9,7 @@ from typing import Any
 from fairspan import __version__
 from fairspan.cli import OK, summary
 from fairspan.cli.arguments import add_model_arguments, check_model_arguments, check_output
-from fairspan.cli.console import answer
+from fairspan.cli.console import answer, made_page, paragraph
 from fairspan.cli.data import (
     Data,
     TableMoments,
@@ -93,12 +93,12 @@ def _text(
 ) -> str:
     lines = summary.opening(options, model.moments_, data)
     lines += ["", summary.errors_table({summary.PCA: plain, "RobustFairPCA": model}), ""]
-    lines += [summary.paragraph(summary.findings(plain, model)), ""]
+    lines += [paragraph(summary.findings(plain, model)), ""]
     spread = model.moments_.variances
     if not options.standardize and spread.max() > 100 * spread[spread > 0].min(initial=1.0):
         lines += ["Features have very different scales; --standardize lets them count alike."]
     if options.report is not None:
-        lines.append(summary.made_page(options.report))
+        lines.append(made_page(options.report))
     if options.output is None:
         lines += ["The model was not saved; add -o model.npz to keep it."]
     else:

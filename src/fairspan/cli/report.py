@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from fairspan.cli import OK, summary
+from fairspan.cli import OK
 from fairspan.cli.arguments import add_model_arguments, check_model_arguments, check_output
-from fairspan.cli.console import Progress, answer
+from fairspan.cli.console import Progress, answer, made_page, paragraph
 from fairspan.cli.data import (
     Data,
     add_json_argument,
@@ -60,8 +60,8 @@ def run(options: argparse.Namespace) -> int:
                 temporary.write_text(text, encoding="utf-8", newline="\n")
     notes = [] if isinstance(source, GroupMoments) else list(source.notes)
     found = report.findings
-    lines = [*(f"  {note}" for note in notes), summary.paragraph(found), ""]
-    lines.append(summary.made_page(options.output))
+    lines = [*(f"  {note}" for note in notes), paragraph(found), ""]
+    lines.append(made_page(options.output))
     document = {
         "data": options.data,
         "report": options.output,

@@ -7,20 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from fairspan.cli import console
-from fairspan.estimators.robust import RobustFairPCA
+from fairspan.estimators.robust import plain_pca as plain_pca
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import ONE_GROUP, groups_in_gap
 from fairspan.words import Findings, group_name, number, plural
 
 PCA = "PCA"
-
-
-def plain_pca(model: Any, moments: GroupMoments) -> RobustFairPCA:
-    """Fit PCA as it is: no fairness, no robustness, the same scale."""
-    plain = RobustFairPCA(
-        len(model.components_), fairness_weight=0.0, radius=0.0, standardize=model.standardize
-    )
-    return plain.fit_moments(moments)
 
 
 def findings(plain: Any, fair: Any) -> Findings:
@@ -37,12 +29,6 @@ def findings(plain: Any, fair: Any) -> Findings:
         hidden=(plain.result_.is_hidden, fair.result_.is_hidden),
         method=type(fair).__name__,
     )
-
-
-def paragraph(found: Findings) -> str:
-    """Say what was found: the groups and the price first, then the proof."""
-    first = console.paint(console.sentences(found.headline, found.effect), "bold")
-    return "\n".join(filter(None, (first, console.sentences(found.proof))))
 
 
 def errors_table(models: Mapping[str, Any]) -> str:
@@ -64,11 +50,6 @@ def opening(options: Any, moments: GroupMoments, data: Any | None, more: str = "
     by, notes = ("", ()) if data is None else (data.columns.by, data.notes)
     line = data_line(Path(options.data).name, moments, by)
     return [f"{line}{more}", *(f"  {note}" for note in notes)]
-
-
-def made_page(path: str) -> str:
-    """Say where a page is."""
-    return f"Report: {path} (open it in a browser)"
 
 
 def data_line(name: str, moments: GroupMoments, by: str = "") -> str:

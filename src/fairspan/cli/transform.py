@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _columns(model: Any, files: Files, recipe: Any) -> Columns:
     """Tell which columns are features: as when fitted, by the model's names, or by position."""
-    names = tuple(files.first.kinds)
+    names = tuple(name for name in files.first.kinds if name not in files.first.index)
     is_named = isinstance(names[0], str)
     if recipe is not None:
         columns = Columns.from_json(recipe)

@@ -1,1 +1,1 @@
-"""scikit-learn estimators, one class a file."""
+"""scikit-learn estimators, one class per file."""

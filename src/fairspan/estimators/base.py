@@ -1,4 +1,4 @@
-"""How all estimators are fitted: data in, moments, a subspace out, in scikit-learn's shape."""
+"""The common base of all estimators: from data to moments to a subspace."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from fairspan.estimators.clipping import learned_limits
 from fairspan.estimators.export import ExportMixin
 from fairspan.estimators.lazy import check_lazy
 from fairspan.estimators.projecting import ProjectingMixin
@@ -32,7 +33,7 @@ from fairspan.solvers.result import SolverResult, settled
 
 
 def take_features(estimator: Any, moments: GroupMoments) -> None:
-    """Note the number and names of the features that an estimator is fitted on."""
+    """Set the number and names of the features that an estimator is fitted on."""
     estimator.n_features_in_ = moments.n_features
     if moments.feature_names is not None:
         estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)
@@ -41,13 +42,14 @@ def take_features(estimator: Any, moments: GroupMoments) -> None:
 
 
 class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
-    """A projection chosen from group moments alone; subclasses say how.
+    """Base class of projections that are found from group moments alone.
 
     A subclass checks its parameters in ``_check_parameters`` and finds its subspace in ``_solve``.
     """
 
     n_components: Any
     standardize: Any
+    clip: Any = None
     # Whether the method looks at group errors alone, so that it may be given the rows'
     # coordinates in a space that holds them, with room for the components.
     _works_in_any_basis = True
@@ -88,6 +90,7 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
             The fitted estimator.
         """
         self._check_parameters()
+        self.__dict__.pop("clip_limits_", None)
         moments = self._moments(X, sensitive_features, sample_weight, reset=True, whole=True)
         warn_of_small_groups(moments, self.n_components)
         self._groups_given = sensitive_features is not None
@@ -118,18 +121,21 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
             The fitted estimator.
         """
         self._check_parameters()
+        self._refuse_clip("partial_fit")
         seen: GroupMoments | None = getattr(self, "moments_", None)
         if seen is None and hasattr(self, "components_"):
             raise ValueError(
-                "The model was saved with moments=False, so partial_fit cannot go on from the rows "
-                "it has seen; use fit, or save with moments=True."
+                "The model was saved with moments=False, so partial_fit cannot continue from the "
+                "rows it has seen; use fit, or save with moments=True."
             )
-        moments = self._moments(X, sensitive_features, sample_weight, reset=seen is None)
+        moments = self._moments(
+            X, sensitive_features, sample_weight, reset=seen is None, whole=False
+        )
         given = sensitive_features is not None
         if seen is not None:
             if given != self._groups_given:
                 raise ValueError(
-                    "sensitive_features must be given in every call of partial_fit or in none."
+                    "sensitive_features must be given in every call of partial_fit, or in none."
                 )
             moments = seen + moments
         self._groups_given = given
@@ -154,6 +160,7 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         """
         check_moments(moments)
         self._check_parameters()
+        self._refuse_clip("fit_moments")
         warn_of_small_groups(moments, self.n_components)
         self._fit(moments)
         self._groups_given = moments.labels != (ONE_GROUP,)
@@ -171,16 +178,11 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         return tags
 
     def _moments(
-        self,
-        X: Any,
-        sensitive_features: Any,
-        sample_weight: Any,
-        *,
-        reset: bool,
-        whole: bool = False,
+        self, X: Any, sensitive_features: Any, sample_weight: Any, *, reset: bool, whole: bool
     ) -> GroupMoments:
-        """Check rows and reduce them to moments; ``whole`` says that these are all rows."""
+        """Check rows and reduce them to moments; ``whole`` means that these are all rows."""
         if is_dask(X):
+            self._refuse_clip("fit on a Dask collection")
             moments = GroupMoments.from_arrays(
                 X,
                 sensitive_features,
@@ -199,9 +201,21 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
             reset=reset,
             ensure_all_finite=False,
         )
+        if self.clip is not None:
+            self.clip_limits_ = learned_limits(X, self.clip, sample_weight)
+            X = self._clipped(X)
         groups = Groups.of(sensitive_features, X.shape[0], self.missing_groups)
         names = getattr(self, "feature_names_in_", None)
         return GroupMoments.from_groups(X, groups, sample_weight=sample_weight, feature_names=names)
+
+    def _refuse_clip(self, method: str) -> None:
+        """Refuse to clip without all rows at hand, which tell where."""
+        self.__dict__.pop("clip_limits_", None)
+        if self.clip is not None:
+            raise ValueError(
+                f"clip={self.clip!r} needs all rows in memory to learn where to clip, which "
+                f"{method} does not see; use fit, or clip=None."
+            )
 
     def _counting(self) -> Counting:
         """How groups count: by their shares, unless a subclass has a say."""

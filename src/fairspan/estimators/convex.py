@@ -10,6 +10,7 @@ import numpy as np
 from fairspan.estimators.base import BaseFairPCA
 from fairspan.fitting import warn_of_one_group
 from fairspan.ground import defaults
+from fairspan.ground.listed import listed
 from fairspan.ground.parameters import check_choice, check_integer, check_number
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
@@ -54,6 +55,10 @@ class ConvexFairPCA(BaseFairPCA):
         How much the covariances count, positive; it matters with "mean+covariance" only.
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
+    clip : float, optional
+        Clip features at this number of standard deviations from their mean, in ``fit`` and of the
+        rows of every method after it; ``clip_limits_`` holds the limits. For columns in which a
+        few extreme rows decide, see :func:`fairspan.inference.support`. It needs rows in memory.
     solver : {"auto", "conic"}, default="auto"
         "conic" uses Clarabel (extra ``sdp``) wherever there is no closed form; "auto" only where
         nothing else can.
@@ -104,6 +109,7 @@ moments_, result_
     delta: float = 0.0
     mu: float = 1.0
     standardize: bool = False
+    clip: float | None = None
     solver: str = "auto"
     tol: float = defaults.TOL
     max_iter: int = 10_000
@@ -119,8 +125,8 @@ moments_, result_
     def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:
         if moments.n_groups > 2:
             raise ValueError(
-                f"ConvexFairPCA compares 2 groups but there are {moments.n_groups}: "
-                f"{list(moments.labels[:5])}; NullSpaceFairPCA takes any number."
+                f"ConvexFairPCA compares 2 groups, but there are {moments.n_groups}: "
+                f"{listed(moments.labels)}. Use NullSpaceFairPCA for more."
             )
         if moments.n_groups == 1:
             warn_of_one_group()
@@ -141,7 +147,7 @@ moments_, result_
         self.n_iter_ = self._n_steps
 
     def _closed_form(self, problem: SubspaceProblem, program: _Program) -> SolverResult | None:
-        """PCA in the complement of the mean difference, or plain PCA where that is near enough."""
+        """Solve by PCA in the complement of the mean difference, or plain PCA if it suffices."""
         if self.solver == "conic" and program.radius > 0:
             return None
         result = restricted_pca(problem, program.basis, "closed form")
@@ -206,7 +212,7 @@ moments_, result_
 
 @dataclass(frozen=True)
 class _Program:
-    """What the program needs to know about the data.
+    """The data of the program.
 
     The radius bounds |X f|. Where it is 0 the program is tight: X lives in the complement of f,
     whose basis is kept; else the basis is that of the whole space.

@@ -36,6 +36,10 @@ class ExactlyFairPCA(BaseFairPCA):
         (of the standardised data, if ``standardize``).
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
+    clip : float, optional
+        Clip features at this number of standard deviations from their mean, in ``fit`` and of the
+        rows of every method after it; ``clip_limits_`` holds the limits. For columns in which a
+        few extreme rows decide, see :func:`fairspan.inference.support`. It needs rows in memory.
     tol : float, default=1e-8
         The relative distance between total error and proved bound to reach.
 
@@ -97,6 +101,7 @@ class ExactlyFairPCA(BaseFairPCA):
     _: KW_ONLY
     max_gap: float = 0.0
     standardize: bool = False
+    clip: float | None = None
     tol: float = defaults.TOL
 
     def _check_parameters(self) -> None:
@@ -111,7 +116,7 @@ class ExactlyFairPCA(BaseFairPCA):
             return solve(problem, total, SolverOptions(tol=self.tol))
         if problem.n_groups != 2:
             raise ValueError(
-                f"ExactlyFairPCA needs 2 groups but there are {problem.n_groups}: more than two "
+                f"ExactlyFairPCA needs 2 groups, but there are {problem.n_groups}: more than two "
                 "errors can seldom be equal. Use RobustFairPCA with a large fairness_weight."
             )
         within = TotalErrorWithinGap(problem.shares, float(self.max_gap))

@@ -1,4 +1,4 @@
-"""Where a fitted model can go: a file, scikit-learn's own classes, ONNX."""
+"""Exporting a fitted model: to a file, to scikit-learn's own classes, to ONNX."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 
 class ExportMixin:
-    """Ways out of a fitted estimator."""
+    """Methods that export a fitted estimator."""
 
     def save(self, path: str | PathLike[str], *, moments: bool = True) -> None:
         """Write the fitted model to a file of plain arrays and JSON, without pickle.
@@ -45,6 +45,11 @@ class ExportMixin:
         """
         check_is_fitted(self)
         model: Any = self
+        if hasattr(model, "clip_limits_"):
+            raise ValueError(
+                "scikit-learn's PCA does not clip features as this model does; use save, or fit "
+                "with clip=None."
+            )
         pca = _pca(model)
         if model.scale_ is None:
             return _named(pca, model)
@@ -78,7 +83,7 @@ class ExportMixin:
 
 
 def _pca(model: Any) -> PCA:
-    """Fill in what scikit-learn's PCA knows after a fit."""
+    """Set the fitted attributes of scikit-learn's PCA."""
     k, d = model.components_.shape
     pca = PCA(n_components=k)
     pca.components_, pca.mean_ = model.components_.copy(), model.mean_.copy()

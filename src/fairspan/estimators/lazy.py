@@ -1,4 +1,4 @@
-"""Estimators on Dask collections: checked at once, computed where and when the rows are."""
+"""Estimators on Dask collections: checked at once, computed lazily."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairspan.moments.projection import Projection
 
 
 def check_lazy(estimator: Any, X: Any, *, reset: bool) -> None:
-    """Check names and number of features, or take them, without computing a row.
+    """Check or set names and number of features without computing a row.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def lazy_method(estimator: Any, method: str, X: Any, width: int | None = None) -
 
 
 def lazy_score(estimator: Any, X: Any, sensitive_features: Any, sample_weight: Any) -> float:
-    """Find the score from the moments of the rows.
+    """Compute the score from the moments of the rows.
 
     Parameters
     ----------

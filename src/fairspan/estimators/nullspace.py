@@ -1,4 +1,4 @@
-"""NullSpaceFairPCA: remove what tells groups apart, then PCA; closed form."""
+"""NullSpaceFairPCA: remove the differences between groups, then PCA; closed form."""
 
 from __future__ import annotations
 
@@ -37,6 +37,11 @@ class NullSpaceFairPCA(BaseFairPCA):
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
 
+    clip : float, optional
+        Clip features at this number of standard deviations from their mean, in ``fit`` and of the
+        rows of every method after it; ``clip_limits_`` holds the limits. For columns in which a
+        few extreme rows decide, see :func:`fairspan.inference.support`. It needs rows in memory.
+
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
@@ -72,6 +77,7 @@ moments_, result_
     _: KW_ONLY
     n_covariance_directions: int = 0
     standardize: bool = False
+    clip: float | None = None
 
     def _check_parameters(self) -> None:
         check_integer("n_covariance_directions", self.n_covariance_directions, 0)

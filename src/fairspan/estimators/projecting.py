@@ -1,4 +1,4 @@
-"""What a fitted projection does with rows: project, reconstruct, measure and score them."""
+"""Methods of a fitted projection: transform, inverse_transform, errors, score."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan.estimators.lazy import lazy_method, lazy_score
 from fairspan.exceptions import NoGroupsWarning
-from fairspan.ground.rows import check_real, is_dask
+from fairspan.ground.rows import check_real, check_rows, is_dask
 from fairspan.ground.types import FLOATS, FloatArray
 from fairspan.ground.warn import warn
 from fairspan.moments.projection import total_and_gap
@@ -24,7 +23,7 @@ _BLOCK_BYTES = 2**20
 
 
 class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """Methods of an estimator that has components, a mean, perhaps a scale, and group labels."""
+    """Methods of an estimator with components, a mean, an optional scale and group labels."""
 
     components_: FloatArray
     mean_: FloatArray
@@ -53,8 +52,7 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if is_dask(X):
             return lazy_method(self, "transform", X, len(self.components_))
-        check_real(X)
-        X = validate_data(self, X, dtype=FLOATS, accept_sparse=SPARSE_FORMATS, reset=False)
+        X = self._rows(X)
         if issparse(X):
             return self._project_sparse(X).astype(X.dtype, copy=False)
         projected = np.empty((len(X), len(self.components_)), dtype=X.dtype)
@@ -77,8 +75,7 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         check_is_fitted(self)
         if not is_dask(X):
-            check_real(X)
-            X = check_array(X, dtype=FLOATS, input_name="X")
+            X = check_rows(X, FLOATS)
         if X.shape[1:] != (len(self.components_),):
             raise ValueError(
                 f"X has shape {X.shape}; projected rows have one column for each of the "
@@ -107,8 +104,10 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if is_dask(X):
             return lazy_method(self, "reconstruction_errors", X)
-        check_real(X)
-        X = validate_data(self, X, dtype=FLOATS, accept_sparse=SPARSE_FORMATS, reset=False)
+        return self._errors_of(self._rows(X))
+
+    def _errors_of(self, X: Any) -> FloatArray:
+        """Squared distances of rows that are checked."""
         if issparse(X):
             kept = self._project_sparse(X)
             lost = squared_distances(X, self.mean_, self.scale_) - (kept**2).sum(axis=1)
@@ -121,7 +120,7 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 errors[rows] = np.einsum("ij,ij->i", centered, centered)
         if not np.isfinite(errors).all():
             raise ValueError("X holds values too large to square in double precision; rescale it.")
-        return errors
+        return np.asarray(errors)
 
     def score(
         self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
@@ -151,8 +150,8 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         if sensitive_features is None and len(self.group_labels_) > 1:
             warn(
-                "score received no sensitive_features, so it is minus the total error only and "
-                "does not see the gap. In a search or pipeline turn on metadata routing: "
+                "score received no sensitive_features, so it is minus the total error, without the "
+                "gap. In a search or pipeline, enable metadata routing: "
                 "sklearn.set_config(enable_metadata_routing=True).",
                 NoGroupsWarning,
             )
@@ -166,17 +165,30 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _n_features_out(self) -> int:
         return len(self.components_)
 
+    def _rows(self, X: Any) -> Any:
+        check_real(X)
+        return validate_data(self, X, dtype=FLOATS, accept_sparse=SPARSE_FORMATS, reset=False)
+
     def _project_sparse(self, X: Any) -> FloatArray:
+        if hasattr(self, "clip_limits_"):
+            raise ValueError(
+                "A model that clips needs dense rows, but X is sparse; use X.toarray()."
+            )
         return project_sparse(X, self.mean_, self.scale_, self.components_)
 
+    def _clipped(self, X: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Rows within the limits of the model, if it has any."""
+        limits = getattr(self, "clip_limits_", None)
+        return X if limits is None else np.clip(X, *limits)
+
     def _centered(self, X: npt.NDArray[Any]) -> FloatArray:
-        centered: FloatArray = np.subtract(X, self.mean_, dtype=np.float64)
+        centered: FloatArray = np.subtract(self._clipped(X), self.mean_, dtype=np.float64)
         if self.scale_ is not None:
             centered /= self.scale_
         return centered
 
 
 def _blocks(X: npt.NDArray[Any]) -> Iterator[slice]:
-    """Cut rows into pieces that fit the cache: no copy of X is ever made."""
+    """Cut rows into blocks that fit the cache, so that X is never copied as a whole."""
     size = max(_BLOCK_BYTES // (8 * X.shape[1]), 64)
     return (slice(start, start + size) for start in range(0, len(X), size))

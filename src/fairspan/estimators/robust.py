@@ -85,6 +85,10 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         ``group_weights="equal"``.
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
+    clip : float, optional
+        Clip features at this number of standard deviations from their mean, in ``fit`` and of the
+        rows of every method after it; ``clip_limits_`` holds the limits. For columns in which a
+        few extreme rows decide, see :func:`fairspan.inference.support`. It needs rows in memory.
     solver : {"auto", "newton", "boundary", "subgradient"}, default="auto"
         "newton" serves any number of groups, "boundary" two; both prove their result.
         "subgradient" is the paper's algorithm. "auto" takes "boundary" for two groups and
@@ -172,6 +176,7 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     group_weights: str | Mapping[Any, float] = "share"
     missing_groups: str = "raise"
     standardize: bool = False
+    clip: float | None = None
     solver: str = "auto"
     tol: float = defaults.TOL
     max_iter: int = defaults.MAX_ITER
@@ -191,7 +196,9 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         check_integer("n_init", self.n_init, 0)
         verbose: Any = self.verbose
         if not isinstance(verbose, Integral | np.bool_):
-            raise TypeError(f"verbose={verbose!r} is not an integer; 0 is silent, 1 tells.")
+            raise TypeError(
+                f"verbose={verbose!r} is not an integer; 0 is silent, 1 logs the result."
+            )
         self._counting().checked()
         if isinstance(self.radius, Mapping):
             for label, value in self.radius.items():
@@ -204,13 +211,7 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
             check_number("radius", self.radius)
 
     def _moments(
-        self,
-        X: Any,
-        sensitive_features: Any,
-        sample_weight: Any,
-        *,
-        reset: bool,
-        whole: bool = False,
+        self, X: Any, sensitive_features: Any, sample_weight: Any, *, reset: bool, whole: bool
     ) -> GroupMoments:
         resample = whole and isinstance(self.radius, str)
         if resample and (is_dask(X) or issparse(X)):
@@ -219,10 +220,10 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
                 f"{'sparse' if issparse(X) else 'a Dask collection'}; give a number or "
                 "{label: radius} instead."
             )
-        moments = super()._moments(X, sensitive_features, sample_weight, reset=reset)
+        moments = super()._moments(X, sensitive_features, sample_weight, reset=reset, whole=whole)
         self._resampled = None
         if resample:
-            X = validate_data(self, X, dtype=np.float64, reset=False)
+            X = self._clipped(validate_data(self, X, dtype=np.float64, reset=False))
             groups = Groups.of(sensitive_features, len(X), self.missing_groups)
             weight = None if sample_weight is None else check_weights(sample_weight, len(X))
             rng = generator_from(self.random_state)
@@ -236,7 +237,7 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         counting = self._counting()
         if counting.in_gap(moments).sum() < 2 and self.fairness_weight > 0:
             warn(
-                "There are no two groups to compare, so "
+                "There are fewer than two groups to compare, so "
                 f"fairness_weight={self.fairness_weight} has no effect. Pass "
                 "sensitive_features=..., or set fairness_weight=0.",
                 NoGroupsWarning,
@@ -277,7 +278,14 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         self._resampled = None
         if resampled is None or not np.array_equal(resampled[0], moments.weights):
             raise ValueError(
-                "radius='bootstrap' resamples the rows, which only fit sees; with moments or "
-                "partial_fit give a number, or the radii of a fit as {label: radius}."
+                "radius='bootstrap' resamples rows, which only fit has; with moments or "
+                "partial_fit, give a number, or the radii of an earlier fit as {label: radius}."
             )
         return np.asarray(resampled[1])
+
+
+def plain_pca(model: Any, moments: GroupMoments) -> RobustFairPCA:
+    """Fit PCA as it is: no fairness, no robustness, in the units of a fitted model."""
+    k, scaled = len(model.components_), model.scale_ is not None
+    plain = RobustFairPCA(k, fairness_weight=0.0, radius=0.0, standardize=scaled)
+    return plain.fit_moments(moments)

@@ -1,4 +1,4 @@
-"""FairPCA: the largest loss of a group against its own PCA is as small as can be."""
+"""FairPCA: minimise the largest loss of a group relative to its own PCA."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.objectives import LargestLoss
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import Relaxed, SolverOptions, SolverResult, solve
+from fairspan.solvers.options import ITERATES
 
 SOLVERS = ("exact", "multiplicative_weights")
-ITERATES = ("best", "average", "last")
 
 
 @dataclass(eq=False, repr=False)
@@ -40,6 +40,10 @@ class FairPCA(BaseFairPCA):
         "multiplicative_weights" is the published algorithm.
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
+    clip : float, optional
+        Clip features at this number of standard deviations from their mean, in ``fit`` and of the
+        rows of every method after it; ``clip_limits_`` holds the limits. For columns in which a
+        few extreme rows decide, see :func:`fairspan.inference.support`. It needs rows in memory.
     tol : float, default=1e-8
         The relative gap between value and proved bound at which the search ends; of a loss that
         vanishes beside the total variance, relative to a ten-thousandth of the latter.
@@ -97,6 +101,7 @@ moments_, result_
     _: KW_ONLY
     solver: str = "exact"
     standardize: bool = False
+    clip: float | None = None
     tol: float = defaults.TOL
     max_iter: int = defaults.MAX_ITER
     learning_rate: float = 1.0

@@ -1,4 +1,4 @@
-"""Whom robustness fears: rows moved to the worst distribution within the radius."""
+"""The worst case: rows moved to the worst distribution within the radius."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan.estimators.projecting import ProjectingMixin
+from fairspan.ground.listed import listed
 from fairspan.ground.rows import check_real
 from fairspan.ground.types import FloatArray
 from fairspan.moments.groups import Groups
@@ -46,15 +47,15 @@ class WorstCaseMixin(ProjectingMixin):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if sensitive_features is None and len(self.group_labels_) > 1:
             raise ValueError(
-                "sensitive_features is missing; the worst case differs between the groups "
-                f"{self.group_labels_[:5]}."
+                "sensitive_features is missing; the worst case depends on the groups "
+                f"{listed(self.group_labels_)}."
             )
         groups = Groups.of(sensitive_features, len(X), self.missing_groups)
         unknown = [label for label in groups.labels if label not in self.group_labels_]
         if unknown:
             raise ValueError(
-                f"sensitive_features has groups that fit did not see: {unknown[:5]}; it saw "
-                f"{self.group_labels_[:5]}."
+                f"sensitive_features has groups that were not in fit: {listed(unknown)}; the "
+                f"fitted groups are {listed(self.group_labels_)}."
             )
         objective = self._fitted_objective
         coefficients = objective.coefficients(objective.active_pair(self.group_errors_))

@@ -160,9 +160,8 @@ def draw_components(rows: Sequence[Row]) -> Any:
     grid = figure.subplots(len(names), 2, squeeze=False)
     for line, name in zip(grid, names, strict=True):
         mine = [row for row in rows if row["dataset"] == name]
-        for axes, (value, title) in zip(
-            line, (("error_in_sample", "in sample"), ("error", "out of sample")), strict=True
-        ):
+        samples = (("error_in_sample", "in sample"), ("error", "out of sample"))
+        for axes, (value, title) in zip(line, samples, strict=True):
             _draw_groups(axes, mine, value)
             axes.set_title(f"{titles()[name]}, {title}", fontsize="medium")
             axes.set_xticks(sorted({row["k"] for row in mine}))
@@ -179,16 +178,9 @@ def _draw_groups(axes: Any, rows: Sequence[Row], value: str) -> None:
     for method in ("pca", "fairpca", "rfpca"):
         for group, line in ((0, "-"), (1, "--")):
             mine = [row for row in rows if row["method"] == method and row["group"] == group]
-            axes.plot(
-                [row["k"] for row in mine],
-                [row[value] for row in mine],
-                line,
-                color=COLORS[method],
-                marker=MARKERS[method],
-                ms=3.5,
-                lw=1.3,
-                label=f"{_NAMES[method]}, group {group}",
-            )
+            style = {"color": COLORS[method], "marker": MARKERS[method], "ms": 3.5, "lw": 1.3}
+            k, errors = [row["k"] for row in mine], [row[value] for row in mine]
+            axes.plot(k, errors, line, label=f"{_NAMES[method]}, group {group}", **style)
 
 
 def draw_radius(rows: Sequence[Row]) -> Any:
@@ -216,13 +208,9 @@ def draw_radius(rows: Sequence[Row]) -> Any:
         axes.plot(alpha, mean, color=COLORS["rfpca"])
         best = int(np.argmin(mean))
         axes.plot(alpha[best], mean[best], "o", color=COLORS["fairpca"])
-        axes.annotate(
-            f"{mean[best]:.2f} at {alpha[best]:.1f}",
-            (alpha[best], mean[best]),
-            xytext=(0, -16),
-            textcoords="offset points",
-            ha="right" if best > 80 else "center",
-        )
+        text, place = f"{mean[best]:.2f} at {alpha[best]:.1f}", (alpha[best], mean[best])
+        side = "right" if best > 80 else "center"
+        axes.annotate(text, place, xytext=(0, -16), textcoords="offset points", ha=side)
         label = "0" if base == 0 else rf"{base:g}/$\sqrt{{n_0}}$"
         axes.set_title(f"radius of the majority: {label}", fontsize="medium")
         tidy(axes)

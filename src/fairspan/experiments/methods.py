@@ -15,7 +15,6 @@ from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.samadi import FairPCA
 from fairspan.experiments.settings import Settings
 from fairspan.fitting import Counting, Prepared, prepare
-from fairspan.ground.parameters import check_choice
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.problem.spectrum import top_space
@@ -103,7 +102,9 @@ def method(name: str, settings: Settings) -> Method:
         "cfpca-mean": partial(_cfpca_mean, k),
         "cfpca-both": partial(_cfpca_both, k),
     }
-    return Method(tuple(grids[check_choice("method", name, TITLES)]), fits[name])
+    if name not in TITLES:
+        raise ValueError(f"method={name!r} is not known; use one of {', '.join(TITLES)}.")
+    return Method(tuple(grids[name]), fits[name])
 
 
 def _pca(k: int, moments: GroupMoments, grid: Sequence[Parameters], seed: int) -> list[Fit]:

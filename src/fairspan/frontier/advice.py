@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
 
 from fairspan import words
 from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
@@ -16,7 +15,7 @@ from fairspan.fitting import least_rows, prepare, warn_of_small_groups
 from fairspan.frontier.frontier import Frontier, fairness_frontier
 from fairspan.ground import defaults
 from fairspan.ground.parameters import check_components, check_number
-from fairspan.ground.rows import check_real
+from fairspan.ground.rows import check_rows
 from fairspan.ground.types import FLOATS, BoolArray, FloatArray, Label
 from fairspan.judging.bootstrap import bootstrap_intervals
 from fairspan.moments.group_moments import GroupMoments
@@ -195,8 +194,7 @@ def advise(
     >>> advice.distinguishable, round(advice.pca_gap, 2), round(advice.weight_for_target, 2)
     (False, 1.61, 0.52)
     """
-    check_real(X)
-    X = check_array(X, dtype=FLOATS, input_name="X")
+    X = check_rows(X, FLOATS)
     groups = encode_groups(sensitive_features, len(X))
     if len(groups.labels) < 2:
         raise ValueError(f"There is one group ({groups.labels[0]!r}); a gap needs at least 2.")
@@ -207,17 +205,9 @@ def advise(
     warn_of_small_groups(moments, k)
     errors, components = _pca_errors(scaled)
     large = moments.counts >= least_rows(k)
-    error_intervals, gap_interval = _intervals(
-        components[:k],
-        X,
-        groups,
-        large,
-        mean=moments.mean,
-        scale=prepared.scale,
-        level=level,
-        n_bootstrap=n_bootstrap,
-        random_state=random_state,
-    )
+    units = {"mean": moments.mean, "scale": prepared.scale}
+    drawn = {"level": level, "n_bootstrap": n_bootstrap, "random_state": random_state}
+    error_intervals, gap_interval = _intervals(components[:k], X, groups, large, **units, **drawn)
     rounding = _CLOSED * float(np.einsum("a,aii->", moments.shares, scaled.second_moments))
     gaps = _without_rounding(np.ptp(errors, axis=1), rounding)
     gap_interval = _without_rounding(gap_interval, rounding)
@@ -268,10 +258,9 @@ def _intervals(
 def _trade_off(moments: GroupMoments, k: int) -> Frontier:
     """For a first look, points that are optimal to a few digits are as good as proved ones."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        # Warned of already.
-        warnings.simplefilter("ignore", HiddenFeatureWarning)
-        warnings.simplefilter("ignore", SmallGroupWarning)
+        # Of the last two a warning was given already.
+        for category in (ConvergenceWarning, HiddenFeatureWarning, SmallGroupWarning):
+            warnings.simplefilter("ignore", category)
         return fairness_frontier(moments, k)
 
 

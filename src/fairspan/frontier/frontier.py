@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
-from fairspan.fitting import Counting, Radius, prepare, warn_of_small_groups
+from fairspan.fitting import Counting, prepare, warn_of_small_groups
 from fairspan.frontier.points import Point, bootstrap_intervals, curve_points, solve_points
 from fairspan.frontier.request import check_numbers, check_radii, moments_to_compare
 from fairspan.ground import defaults
@@ -264,7 +264,14 @@ def fairness_frontier(
     problem = problem_of(moments, warn=True)
     warn_of_small_groups(moments, k)
     trade_off = TradeOff(problem) if problem.n_groups == 2 else None
-    points = _points(problem, moments, weights, radii, counting, trade_off, max_time)
+    if trade_off is not None and weights is None and not any(radii):
+        # Where nothing is asked for, the complete curve.
+        points = curve_points(trade_off)
+    else:
+        asked = [(weight, radius) for radius in radii for weight in weights or _WEIGHTS]
+        boundary = None if trade_off is None else trade_off.boundary
+        patience = Patience(max_time, len(asked))
+        points = solve_points(problem, moments, asked, counting, boundary, patience)
     _warn_of_gaps(points)
     weight, size, found, value, bound, proved, status, hidden = zip(*points, strict=True)
     errors = np.array(found)
@@ -296,24 +303,6 @@ def fairness_frontier(
         n_eigensolves=problem.n_eigensolves,
         trade_off=trade_off,
     )
-
-
-def _points(
-    problem: SubspaceProblem,
-    moments: GroupMoments,
-    weights: list[float] | None,
-    radii: list[Radius],
-    counting: Counting,
-    trade_off: TradeOff | None,
-    max_time: float,
-) -> list[Point]:
-    """Find the points of the grid or, where nothing is asked for, of the complete curve."""
-    if trade_off is not None and weights is None and not any(radii):
-        return curve_points(trade_off)
-    grid = [(weight, radius) for radius in radii for weight in weights or _WEIGHTS]
-    boundary = None if trade_off is None else trade_off.boundary
-    patience = Patience(max_time, len(grid))
-    return solve_points(problem, moments, grid, counting, boundary, patience)
 
 
 def _warn_of_gaps(points: list[Point]) -> None:

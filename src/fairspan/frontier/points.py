@@ -145,9 +145,16 @@ def bootstrap_intervals(
         Percentile intervals of the total error, of the gap, and of the group errors.
     """
     totals, gaps, groups = [], [], []
+    on_curve = not any(radius for _, radius in grid)
     for moments in replicates:
         problem = make_problem(moments)
-        errors = np.array(_optimal_errors(problem, moments, grid, counting, patience))
+        trade_off = TradeOff(problem) if problem.n_groups == 2 else None
+        if trade_off is not None and on_curve:
+            errors = np.array([trade_off.errors(weight) for weight, _ in grid])
+        else:
+            boundary = None if trade_off is None else trade_off.boundary
+            points = solve_points(problem, moments, grid, counting, boundary, patience)
+            errors = np.array([point.group_errors for point in points])
         totals.append(errors @ moments.shares)
         gaps.append(counting.gap(errors, moments))
         groups.append(errors)
@@ -156,19 +163,3 @@ def bootstrap_intervals(
         for found in (totals, gaps, groups)
     )
     return total, gap, group
-
-
-def _optimal_errors(
-    problem: SubspaceProblem,
-    moments: GroupMoments,
-    grid: Grid,
-    counting: Counting,
-    patience: Patience,
-) -> list[FloatArray]:
-    pair = problem.n_groups == 2
-    if pair and not any(radius for _, radius in grid):
-        trade_off = TradeOff(problem)
-        return [trade_off.errors(weight) for weight, _ in grid]
-    boundary = Boundary(problem) if pair else None
-    points = solve_points(problem, moments, grid, counting, boundary, patience)
-    return [point.group_errors for point in points]

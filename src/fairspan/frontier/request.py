@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any
 
 from fairspan.fitting import Counting, Radius
-from fairspan.ground.parameters import check_number, is_listing
+from fairspan.ground.parameters import check_listing, check_number, is_listing
 from fairspan.moments.group_moments import GroupMoments
 
 Grid = Sequence[tuple[float, Radius]]
@@ -75,11 +75,8 @@ def check_radii(radius: Any) -> list[Radius]:
     """
     if isinstance(radius, Mapping):
         return [radius]
-    if is_listing(radius):
-        listed = list(radius)
-        found = [r if isinstance(r, Mapping) else check_number("radius", r) for r in listed]
-        if found:
-            return found
+    if is_listing(radius) and (listed := list(radius)):
+        return [r if isinstance(r, Mapping) else check_number("radius", r) for r in listed]
     return list(check_numbers("radius", radius))
 
 
@@ -98,11 +95,6 @@ def check_numbers(name: str, values: Any) -> list[float]:
     list of float
         At least one.
     """
-    if isinstance(values, Real):
-        values = [values]
-    elif not is_listing(values):
-        raise TypeError(f"{name}={values!r} must be a number or a sequence of numbers, 0 or more.")
-    numbers = [check_number(name, value) for value in values]
-    if not numbers:
-        raise ValueError(f"{name} is empty; give at least one number.")
-    return numbers
+    kind = "a number or a sequence of numbers, 0 or more"
+    given = [values] if isinstance(values, Real) else check_listing(name, values, kind, "number")
+    return [check_number(name, value) for value in given]

@@ -17,5 +17,7 @@ N_BOOTSTRAP = 1000
 """Replicates behind an interval."""
 RADIUS_REPLICATES = 200
 """Replicates behind ``radius="bootstrap"``; each needs moments of its own."""
+POPULATION_REPLICATES = 400
+"""Replicates behind bounds for the population; each needs a few eigenvalue problems."""
 SEED = 0
 """Of pages, pictures and commands, so that the same data gives the same."""

@@ -109,6 +109,16 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     return value
 
 
+def check_listing(name: str, values: Any, kind: str, one: str) -> list[Any]:
+    """Check that a value is a sequence, of the kind that a message names, with at least one."""
+    if not is_listing(values):
+        raise TypeError(f"{name}={values!r} must be {kind}.")
+    listing = list(values)
+    if not listing:
+        raise ValueError(f"{name} is empty; give at least one {one}.")
+    return listing
+
+
 def check_options(options: Collection[str], allowed: type) -> None:
     """Check that keywords are among the options of a class."""
     unknown = sorted(set(options) - set(allowed.__annotations__))

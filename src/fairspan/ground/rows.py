@@ -64,6 +64,12 @@ def check_real(X: Any, name: str = "X") -> None:
         )
 
 
+def check_rows(X: Any, dtype: Any = np.float64, name: str = "X") -> Any:
+    """Refuse what is not a table of finite real numbers in memory, and give it as an array."""
+    check_real(X, name)
+    return check_array(X, dtype=dtype, input_name=name)
+
+
 def _holds_numbers(column: nw.Series[Any], kind: Any) -> bool:
     """Whether a column can be read as numbers; objects may be, and so may a column of nulls."""
     if kind in (nw.Categorical, nw.Enum):

@@ -1,1 +1,1 @@
-"""Judges of any projection, whoever found it: metrics, certificates, comparisons, leakage."""
+"""Evaluating any projection: metrics, certificates, comparisons, leakage."""

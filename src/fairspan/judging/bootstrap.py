@@ -11,12 +11,12 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
+import numpy.typing as npt
 
 from fairspan.ground import defaults
 from fairspan.ground.parameters import check_level, check_replicates, generator_from
 from fairspan.ground.renamed import renamed
-from fairspan.ground.rows import check_real, check_weights
+from fairspan.ground.rows import check_rows, check_weights
 from fairspan.ground.types import FloatArray, Label
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups, encode_groups
@@ -24,6 +24,27 @@ from fairspan.moments.projection import Projection
 
 _BLOCK = 2**22
 """Weights drawn at once."""
+_NUMBERS = 2**21
+"""Errors of rows, or values of rows, that are held at once for many projections."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows behind the moments, for what moments cannot tell.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        The data.
+    groups : Groups
+        The group of each row.
+    weight : ndarray of shape (n_rows,)
+        How often each row counts.
+    """
+
+    X: npt.NDArray[Any]
+    groups: Groups
+    weight: FloatArray
 
 
 @dataclass(frozen=True)
@@ -52,7 +73,7 @@ class ErrorIntervals:
 
     @property
     def by_group(self) -> dict[Label, tuple[float, float]]:
-        """The intervals of the group errors by label."""
+        """Intervals of the group errors by label."""
         return {a: (float(x), float(y)) for a, (x, y) in zip(self.labels, self.errors, strict=True)}
 
 
@@ -103,8 +124,7 @@ def bootstrap_intervals(
     """
     check_replicates(n_bootstrap)
     level = check_level("level", level)
-    check_real(X)
-    X = check_array(X, dtype=np.float64, input_name="X")
+    X = check_rows(X)
     groups = encode_groups(sensitive_features, len(X))
     weight = np.ones(len(X)) if sample_weight is None else check_weights(sample_weight, len(X))
     projection = Projection.of(model, mean, scale, training)
@@ -113,22 +133,99 @@ def bootstrap_intervals(
     errors = projection.row_errors(X, groups, projection.centers(moments, centering))
     rng = generator_from(random_state)
     sizes, sums = replicates(errors, groups, weight, n_bootstrap, rng)
-    found = np.bincount(groups.codes, weight * errors) / np.bincount(groups.codes, weight)
     filled = (sizes > 0).all(axis=1)
     if filled.mean() < 0.5:
         smallest = groups.labels[int(np.argmin(moments.counts))]
         raise ValueError(
             f"Group {smallest!r} has only {int(moments.counts.min())} rows, too few to resample."
         )
-    means = sums[filled] / sizes[filled]
-    edges = [(1 - level) / 2, (1 + level) / 2]
-    return ErrorIntervals(
-        labels=groups.labels,
-        errors=np.quantile(means, edges, axis=0).T,
-        total=np.quantile(sums.sum(axis=1) / sizes.sum(axis=1), edges),
-        gap=gap_interval(found, means, level),
-        level=level,
-    )
+    by_group, gap = _intervals(Rows(X, groups, weight), errors, sums[filled] / sizes[filled], level)
+    total = np.quantile(sums.sum(axis=1) / sizes.sum(axis=1), _edges(level))
+    return ErrorIntervals(groups.labels, by_group, total, gap, level)
+
+
+def check_resampling(moments: GroupMoments) -> None:
+    """Raise where so many groups are so small that most replicates would miss one."""
+    if float(np.prod(1 - np.exp(-moments.counts.astype(float)))) < 0.5:
+        smallest = moments.labels[int(np.argmin(moments.counts))]
+        raise ValueError(
+            f"Group {smallest!r} has only {int(moments.counts.min())} rows, and others are small "
+            "too: too few to resample. Set n_bootstrap=0 for a report without intervals."
+        )
+
+
+def bootstrap_all(
+    rows: Rows,
+    moments: GroupMoments,
+    scale: FloatArray | None,
+    components: list[FloatArray],
+    n_bootstrap: int,
+    seed: int,
+) -> list[dict[str, FloatArray]]:
+    """Resample rows and give intervals for each of many projections, held fixed.
+
+    Parameters
+    ----------
+    rows : Rows
+        The data.
+    moments : GroupMoments
+        Its moments, which give the centre.
+    scale : ndarray of shape (n_features,) or None
+        Divisors of the features.
+    components : list of ndarray of shape (k, n_features)
+        The projections.
+    n_bootstrap : int
+        Number of replicates.
+    seed : int
+        Seed; every batch of projections meets the same replicates.
+
+    Returns
+    -------
+    list of dict
+        For each projection the intervals of the "errors", (n_groups, 2), and of the "gap", (2,).
+    """
+    size = max(_NUMBERS // len(rows.X), 1)
+    found: list[dict[str, FloatArray]] = []
+    for start in range(0, len(components), size):
+        batch = components[start : start + size]
+        rng = np.random.default_rng(seed)
+        errors = _row_errors(rows, moments, scale, batch)
+        sizes, sums = replicates(errors, rows.groups, rows.weight, n_bootstrap, rng)
+        filled = (sizes > 0).all(axis=1)
+        means = sums[filled] / sizes[filled][..., None]
+        found += [
+            dict(zip(("errors", "gap"), _intervals(rows, errors[:, j], means[..., j]), strict=True))
+            for j in range(len(batch))
+        ]
+    return found
+
+
+def _row_errors(
+    rows: Rows, moments: GroupMoments, scale: FloatArray | None, batch: list[FloatArray]
+) -> FloatArray:
+    errors = np.empty((len(rows.X), len(batch)))
+    step = max(_NUMBERS // rows.X.shape[1], 1)
+    for start in range(0, len(rows.X), step):
+        some = slice(start, start + step)
+        X, groups = rows.X[some], Groups(rows.groups.codes[some], rows.groups.labels)
+        for j, components in enumerate(batch):
+            projection = Projection(components, moments.mean, scale, None)
+            centers = projection.centers(moments, "global")
+            errors[some, j] = projection.row_errors(X, groups, centers)
+    return errors
+
+
+def _intervals(
+    rows: Rows, errors: FloatArray, means: FloatArray, level: float = defaults.LEVEL
+) -> tuple[FloatArray, FloatArray]:
+    """Intervals of the group errors and of the gap, from the errors of rows and of replicates."""
+    codes, weight = rows.groups.codes, rows.weight
+    found = np.bincount(codes, weight * errors) / np.bincount(codes, weight)
+    return np.quantile(means, _edges(level), axis=0).T, gap_interval(found, means, level)
+
+
+def _edges(level: float) -> list[float]:
+    return [(1 - level) / 2, (1 + level) / 2]
 
 
 def replicates(
@@ -138,7 +235,7 @@ def replicates(
     n_bootstrap: int,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
-    """Sizes and summed errors of the groups, (n_bootstrap, n_groups), in each replicate.
+    """Return sizes and summed errors of the groups in each replicate, (n_bootstrap, n_groups).
 
     Errors may have a second axis, for several projections of the same rows; so have the sums.
     """
@@ -156,7 +253,7 @@ def replicates(
 
 
 def gap_interval(found: FloatArray, means: FloatArray, level: float) -> FloatArray:
-    """Interval of the largest difference from a simultaneous band over all pairs of groups."""
+    """Return an interval of the largest difference, from a simultaneous band over all pairs."""
     if len(found) == 1:
         return np.zeros(2)
     first, second = (list(side) for side in zip(*combinations(range(len(found)), 2), strict=True))

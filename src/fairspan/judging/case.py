@@ -1,4 +1,4 @@
-"""A case for the metrics: a projection and data, how it is to be judged, and what comes out."""
+"""What metrics work on: a projection, data, options, and the numbers they return."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from fairspan.ground.frames import as_frame
+from fairspan.ground.listed import listed
 from fairspan.ground.parameters import check_choice, check_options
 from fairspan.ground.renamed import renamed
 from fairspan.ground.types import FloatArray, Label
@@ -77,7 +78,7 @@ class GroupValues:
         return float(np.ptp(self.values))
 
     def to_frame(self) -> Any:
-        """Give a table with a row for each group.
+        """Return a table with a row for each group.
 
         Returns
         -------
@@ -89,13 +90,13 @@ class GroupValues:
 
 
 def moments_of(X: Any, sensitive_features: Any, sample_weight: Any) -> GroupMoments:
-    """Give the moments of rows; moments are taken as they are."""
+    """Return the moments of rows; moments are returned as they are."""
     if not isinstance(X, GroupMoments):
         return GroupMoments.from_arrays(X, sensitive_features, sample_weight=sample_weight)
     if sensitive_features is not None or sample_weight is not None:
         raise ValueError(
-            "GroupMoments already hold groups and weights; give sensitive_features and "
-            "sample_weight with rows only."
+            "GroupMoments already contain groups and weights; pass sensitive_features and "
+            "sample_weight only with rows."
         )
     return X
 
@@ -112,7 +113,7 @@ class Case:
     @classmethod
     @renamed("centring", "centering")
     def of(cls, model: Any, X: Any, sensitive_features: Any, **options: Unpack[Options]) -> Case:
-        """Take a model and data as the functions of metrics do."""
+        """Take a model and data in the forms that metrics accept."""
         check_options(options, Options)
         centering = options.get("centering", "global")
         moments = moments_of(X, sensitive_features, options.get("sample_weight"))
@@ -122,11 +123,11 @@ class Case:
         return cls(projection, moments, centering, projection.second_moments(moments, centering))
 
     def values(self, name: str, values: FloatArray) -> GroupValues:
-        """Give numbers their groups and a name."""
+        """Return numbers with their name and groups."""
         return GroupValues(name, self.moments.labels, values, self.moments.weights)
 
     def reference_errors(self, reference: str) -> FloatArray:
-        """Errors of PCA fitted to the training data, on this data."""
+        """Return the errors on this data of PCA fitted to the training data."""
         source = self.projection.training or self.moments
         own = check_choice("reference", reference, ("pooled", "group")) == "group"
         fitted = self.projection.second_moments(source, self.centering if own else "global")
@@ -139,7 +140,7 @@ class Case:
             if label not in source.labels:
                 raise ValueError(
                     f"Group {label!r} is not in the training data, whose groups are "
-                    f"{list(source.labels)[:5]}; pass sensitive_features with the same labels."
+                    f"{listed(source.labels)}; use the same labels in sensitive_features."
                 )
             best = top_space(fitted[source.labels.index(label)], k).vectors.T
             errors.append(replace(self.projection, components=best).errors(second[None])[0])

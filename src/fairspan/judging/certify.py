@@ -1,43 +1,77 @@
-"""Judge any projection: how far it is from the best possible one, at most."""
+"""Certificates for any projection: a proved bound on its distance from the optimum."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import check_array
 
-from fairspan.fitting import Counting, check_moments, prepare
+from fairspan.fitting import Counting, prepare
 from fairspan.ground import defaults
-from fairspan.ground.parameters import check_number
+from fairspan.ground.parameters import (
+    check_level,
+    check_number,
+    check_replicates,
+    generator_from,
+)
+from fairspan.ground.rows import is_dask
 from fairspan.ground.types import FloatArray
+from fairspan.judging.case import moments_of
+from fairspan.judging.population import Population, PopulationBounds
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import Groups
 from fairspan.moments.projection import check_orthonormal
 from fairspan.solvers import SolverOptions, SolverResult, solve
 from fairspan.solvers.result import is_closed, safe_bound, settled
 
 
+@dataclass(frozen=True)
+class CertifiedResult(SolverResult):
+    """A projection that was judged: what is proved on the data, and what holds beyond it.
+
+    Attributes
+    ----------
+    population : PopulationBounds or None
+        Bounds for the population that the rows were drawn from, where these were asked for.
+    """
+
+    population: PopulationBounds | None = None
+
+
 def certify(
     components: Any,
-    moments: GroupMoments,
+    moments: Any,
     *,
+    sensitive_features: Any = None,
+    standardize: bool = False,
     fairness_weight: float,
     radius: float | Mapping[Any, float],
     group_weights: str | Mapping[Any, float] = "share",
     missing_groups: str = "raise",
     tol: float = defaults.TOL,
     max_time: float = defaults.MAX_TIME,
-) -> SolverResult:
+    population: float | None = None,
+    n_bootstrap: int = defaults.POPULATION_REPLICATES,
+    random_state: Any = None,
+) -> CertifiedResult:
     """Prove how far a projection is from the best one, however it was found.
 
     Parameters
     ----------
     components : array-like of shape (n_components, n_features)
-        Orthonormal rows, in the units of the moments: for an estimator fitted with
-        ``standardize=True`` pass ``estimator.moments_.scaled(estimator.scale_)``.
-    moments : GroupMoments
-        Moments of the data.
+        Orthonormal rows, in the units of the data, or of the standardised data if
+        ``standardize``.
+    moments : GroupMoments or array-like of shape (n_rows, n_features)
+        Moments of the data, or its rows.
+    sensitive_features : array-like, frame or dict, optional
+        The group of each row, with rows.
+    standardize : bool, default=False
+        Whether features are divided by their standard deviation over these rows. For the
+        population this is more than other units: the units are part of what was sampled.
     fairness_weight : float
         How much the gap between groups counts.
     radius : float or mapping
@@ -50,12 +84,22 @@ def certify(
         The relative gap up to which the projection counts as optimal.
     max_time : float, default=5.0
         Seconds after which the bound proved so far is returned.
+    population : float, optional
+        A level such as 0.95: also bound the errors on the population that the rows were drawn
+        from, at this level. The bounds hold for all projections at once, so also for one that was
+        chosen by looking at several weights and numbers of components. It needs rows, drawn
+        independently, at least 5 of each group. The bounds come from a bootstrap, are wide, and
+        hold less often where the support of a column is low.
+    n_bootstrap : int, default=400
+        Replicates for ``population``.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seed of the replicates; None is a fixed one.
 
     Returns
     -------
-    SolverResult
-        The components given, their errors and objective, and a lower bound proved for every
-        projection with as many components.
+    CertifiedResult
+        The components given, their errors and objective, a lower bound proved for every
+        projection with as many components, and in ``population`` what was asked for.
 
     Examples
     --------
@@ -68,14 +112,17 @@ def certify(
     >>> bool(0 < result.optimality_gap < 0.01)  # near PCA, but not quite
     True
     """
-    check_moments(moments)
-    rows = _orthonormal(components, moments.n_features)
     counting = Counting(group_weights, missing_groups).checked()
+    level = None if population is None else check_level("population", population)
+    drawn = None if level is None else _rows(moments, sensitive_features, missing_groups)
+    moments = _moments(moments, sensitive_features, missing_groups)
+    rows = _orthonormal(components, moments.n_features)
     weight = check_number("fairness_weight", fairness_weight)
     tol = check_number("tol", tol, positive=True)
     max_time = check_number("max_time", max_time, positive=True)
     objective = counting.objective(moments, weight, radius)
-    problem = prepare(moments).problem(len(rows), counting)
+    prepared = prepare(moments, standardize)
+    problem = prepared.problem(len(rows), counting)
     # Rounding left in the rows would show in their errors.
     errors = problem.errors(np.linalg.qr(rows.T)[0])
     value = objective.value(errors)
@@ -90,14 +137,39 @@ def certify(
     )
     proved = is_closed(problem, value, judged.lower_bound, tol, objective.fairness_weight)
     judged = replace(judged, status="optimal" if proved else "feasible", is_hidden=False)
-    return settled(judged, problem, objective.fairness_weight)
+    judged = settled(judged, problem, objective.fairness_weight)
+    bounds = None
+    if drawn is not None and level is not None:
+        sample = Population(*drawn, prepared, counting, objective.fairness_weight)
+        rng = generator_from(0 if random_state is None else random_state)
+        number = check_replicates(n_bootstrap)
+        bounds = sample.bounds(errors, len(rows), level, number, rng)
+    found = {field.name: getattr(judged, field.name) for field in fields(SolverResult)}
+    return CertifiedResult(**found, population=bounds)
+
+
+def _moments(data: Any, sensitive_features: Any, missing_groups: str) -> GroupMoments:
+    if not isinstance(data, GroupMoments):
+        return GroupMoments.from_arrays(data, sensitive_features, missing_groups=missing_groups)
+    return moments_of(data, sensitive_features, None)
+
+
+def _rows(data: Any, sensitive_features: Any, missing_groups: str) -> tuple[FloatArray, Groups]:
+    """Check that there are rows to resample."""
+    if isinstance(data, GroupMoments) or is_dask(data) or issparse(data):
+        raise TypeError(
+            "population=... resamples rows, which moments do not hold; pass the rows as a dense "
+            "array, with sensitive_features."
+        )
+    X = np.asarray(check_array(data, dtype=np.float64, input_name="X"))
+    return X, Groups.of(sensitive_features, len(X), missing_groups)
 
 
 def _orthonormal(components: Any, n_features: int) -> FloatArray:
     rows = check_orthonormal(components)
     if rows.shape[1] != n_features:
         raise ValueError(
-            f"components has shape {rows.shape}; it needs one column for each of the "
+            f"components has shape {rows.shape}; it must have one column for each of the "
             f"n_features={n_features} features."
         )
     return rows

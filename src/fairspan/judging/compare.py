@@ -1,4 +1,4 @@
-"""Methods side by side: one function judges everybody's subspace, in the same units."""
+"""Comparing methods: one function judges every subspace, in the same units."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_array
 
 from fairspan.ground.frames import as_frame
+from fairspan.ground.listed import listed
 from fairspan.ground.parameters import check_choice, check_flag, is_listing
 from fairspan.ground.renamed import renamed
-from fairspan.ground.rows import check_real
+from fairspan.ground.rows import check_rows
 from fairspan.ground.types import FloatArray
 from fairspan.judging import metrics
 from fairspan.judging.case import Options
@@ -77,14 +77,14 @@ def compare(
     if (X_test is None) != (sensitive_features_test is None):
         raise ValueError("X_test and sensitive_features_test must be given together.")
     if X_test is not None:
-        check_real(X_test, "X_test")
-        X_test = check_array(X_test, dtype=np.float64, input_name="X_test")
+        X_test = check_rows(X_test, name="X_test")
         X_test = X_test if scale is None else X_test / scale
         samples["test"] = GroupMoments.from_arrays(X_test, sensitive_features_test)
         unseen = [a for a in samples["test"].labels if a not in training.labels]
         if unseen:
             raise ValueError(
-                f"sensitive_features_test has groups that are not in the training data: {unseen}."
+                "sensitive_features_test has groups that are not in the training data: "
+                f"{listed(unseen)}."
             )
     rows: list[dict[str, Any]] = []
     k = 0
@@ -95,16 +95,17 @@ def compare(
         for sample, moments in samples.items():
             judged = _judge(model, moments, training, centering, by, evidence)
             rows += [{"method": name, "sample": sample, **row} for row in judged]
-    if k:
-        for sample, moments in samples.items():
-            own = _own_pca(k, moments, training, centering, by)
-            rows += [{"method": OWN_PCA, "sample": sample, **row} for row in own]
+    for sample, moments in samples.items():
+        own = _own_pca(k, moments, training, centering, by)
+        rows += [{"method": OWN_PCA, "sample": sample, **row} for row in own]
     return as_frame(rows)
 
 
 def _named(methods: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
     if hasattr(methods, "fit"):
-        raise TypeError("methods must be a list or a mapping of estimators, not a single one.")
+        raise TypeError(
+            "methods must be a list or a mapping of estimators, not a single estimator."
+        )
     if not isinstance(methods, Mapping) and not is_listing(methods):
         raise TypeError(f"methods={methods!r} must be a list or a mapping of estimators.")
     methods = dict(methods) if isinstance(methods, Mapping) else list(methods)
@@ -112,7 +113,7 @@ def _named(methods: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
     strange = [method for method in given if not hasattr(method, "fit") or isinstance(method, type)]
     if strange or not given:
         raise TypeError(
-            f"methods holds {strange[0]!r}, which is no estimator."
+            f"methods contains {strange[0]!r}, which is not an estimator."
             if strange
             else "methods is empty; give at least one estimator."
         )
@@ -168,7 +169,7 @@ def _summary(errors: FloatArray, total: float) -> dict[str, float]:
 
 
 def _evidence(result: Any) -> dict[str, Any]:
-    """What is proved of a method's result; nothing is known of those of other packages."""
+    """Return what is proved about a result; nothing for methods of other packages."""
     if result is None:
         return {"optimality_gap": np.nan, "status": None, "hidden": None}
     return {
@@ -181,7 +182,7 @@ def _evidence(result: Any) -> dict[str, Any]:
 def _own_pca(
     k: int, moments: GroupMoments, training: GroupMoments, centering: str, by: str
 ) -> list[dict[str, Any]]:
-    """The reference: every group in the best subspace that its own training rows have."""
+    """Return the reference: each group in the best subspace for its own training rows."""
     judge = Projection(np.eye(training.n_features)[:k], training.mean, None, training)
     fitted = judge.second_moments(training, centering)
     about_mean: Options = {"mean": training.mean, "training": training}

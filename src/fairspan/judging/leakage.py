@@ -1,4 +1,4 @@
-"""How well a linear rule still tells groups apart after a projection."""
+"""Leakage: how well a linear rule separates the groups after a projection."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
 from fairspan.ground import defaults
 from fairspan.ground.parameters import (
     check_flag,
     check_integer,
+    check_listing,
     check_number,
     check_seed,
-    is_listing,
 )
-from fairspan.ground.rows import check_real
+from fairspan.ground.rows import check_rows
 from fairspan.ground.types import FloatArray, IntArray
 from fairspan.judging.linear_svm import linear_svm
 from fairspan.moments.groups import encode_groups
@@ -25,8 +24,8 @@ from fairspan.moments.projection import Projection
 COSTS = (1e-4, 1e-2, 1.0, 1e2, 1e4)
 
 _ONE_GROUP = (
-    "A fold, or all but one of them, holds rows of one group only; use fewer folds (n_folds), or "
-    "more rows of each group."
+    "A training or test part has rows of only one group; use fewer folds (n_folds) or more rows "
+    "of each group."
 )
 
 
@@ -77,13 +76,9 @@ def linear_leakage(
     check_integer("n_folds", n_folds, 2)
     check_flag("held_out", held_out)
     check_seed(check_integer("random_state", random_state, 0))
-    if not is_listing(costs):
-        raise TypeError(f"costs={costs!r} must be a sequence of numbers above 0.")
-    costs = [check_number("costs", cost, positive=True) for cost in costs]
-    if not costs:
-        raise ValueError("costs is empty; give at least one number.")
-    check_real(X)
-    X = check_array(X, dtype=np.float64, input_name="X")
+    given = check_listing("costs", costs, "a sequence of positive numbers", "number")
+    costs = [check_number("costs", cost, positive=True) for cost in given]
+    X = check_rows(X)
     if n_folds > len(X):
         raise ValueError(f"n_folds={n_folds} must be at most the number of rows, {len(X)}.")
     groups = encode_groups(sensitive_features, len(X))
@@ -102,7 +97,7 @@ def linear_leakage(
 
 
 def ks_distance(scores: FloatArray, y: FloatArray) -> float:
-    """Kolmogorov-Smirnov distance between the scores of two classes, ties counted together.
+    """Return the Kolmogorov-Smirnov distance between the scores of two classes.
 
     Parameters
     ----------
@@ -159,7 +154,7 @@ def _rule(Z: FloatArray, y: FloatArray, cost: float) -> FloatArray:
 
 
 def _folds(n_rows: int, n_folds: int, seed: int) -> list[tuple[IntArray, IntArray]]:
-    """Consecutive chunks of one shuffle."""
+    """Cut one shuffle into consecutive folds."""
     order = np.arange(n_rows)
     np.random.RandomState(seed).shuffle(order)
     chunks = np.array_split(order, n_folds)

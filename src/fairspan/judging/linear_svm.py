@@ -8,6 +8,7 @@ size of (b, c), so that its cost is linear in the rows, and the duality gap prov
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ class Margin(NamedTuple):
 
 
 def linear_svm(Z: FloatArray, y: FloatArray, cost: float) -> Margin:
-    """Fit the machine; raise if it is not solved.
+    """Fit the machine; raise an error if it does not converge.
 
     Parameters
     ----------
@@ -72,13 +73,13 @@ def linear_svm(Z: FloatArray, y: FloatArray, cost: float) -> Margin:
         v, alpha, rest, lower, upper = v + dv, alpha + da, rest - da, lower + dl, upper + du
     if not best.gap <= _FAILED:
         raise RuntimeError(
-            f"The linear rule with cost={cost} kept a duality gap of {best.gap:.2g}."
+            f"The linear rule with cost={cost} did not converge; its duality gap is {best.gap:.2g}."
         )
     return best
 
 
 def _gap(A: FloatArray, v: FloatArray, cost: float, alpha: FloatArray, b: FloatArray) -> float:
-    """Relative distance between the primal value at v and the dual value at α."""
+    """Return the relative distance between the primal value at v and the dual value at α."""
     primal = 0.5 * float(v[:-1] @ v[:-1]) + cost * float(np.maximum(1 - A @ v, 0.0).sum())
     # With y . α not quite 0 the dual value is no bound; the price of that is the intercept.
     feasibility = cost * abs(float(A[:, -1] @ alpha) * float(v[-1]))
@@ -89,27 +90,25 @@ def _gap(A: FloatArray, v: FloatArray, cost: float, alpha: FloatArray, b: FloatA
 Step = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
+@dataclass(eq=False)
 class _Newton:
     """The Newton system at one point; each right side costs one pass over the rows."""
 
-    def __init__(
-        self,
-        A: FloatArray,
-        penalty: FloatArray,
-        v: FloatArray,
-        alpha: FloatArray,
-        rest: FloatArray,
-        lower: FloatArray,
-        upper: FloatArray,
-        image: FloatArray,
-    ) -> None:
-        self.A, self.alpha, self.rest = A, alpha, rest
-        self.lower, self.upper = lower, upper
-        self.inverse = 1.0 / (lower / self.alpha + upper / self.rest)
-        self.residual = A @ v - 1.0 - lower + upper
-        self.balance = penalty * v - image
-        self.weighted = A * self.inverse[:, None]
-        self.matrix = A.T @ self.weighted + np.diag(penalty)
+    A: FloatArray
+    penalty: FloatArray
+    v: FloatArray
+    alpha: FloatArray
+    rest: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    image: FloatArray
+
+    def __post_init__(self) -> None:
+        self.inverse = 1.0 / (self.lower / self.alpha + self.upper / self.rest)
+        self.residual = self.A @ self.v - 1.0 - self.lower + self.upper
+        self.balance = self.penalty * self.v - self.image
+        self.weighted = self.A * self.inverse[:, None]
+        self.matrix = self.A.T @ self.weighted + np.diag(self.penalty)
 
     def step(self, target: float, predicted: Step | None = None) -> Step:
         """Aim at complementarity products of a size, corrected for a predicted step."""
@@ -137,7 +136,7 @@ class _Newton:
         return now / (2 * len(self.alpha)) * (max(after, 0.0) / now) ** 3
 
     def longest(self, step: Step) -> float:
-        """Give the longest step, up to 1, that stays feasible."""
+        """Return the longest step, up to 1, that stays feasible."""
         _, da, dl, du = step
         pairs = ((self.alpha, da), (self.rest, -da), (self.lower, dl), (self.upper, du))
         shares = [float((-change / value).max()) for value, change in pairs]

@@ -1,4 +1,4 @@
-"""Errors, gaps and excess of each group under a projection; ``fairspan.metrics`` is its face."""
+"""Group errors, gaps and excess of a projection; public as ``fairspan.metrics``."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def by_group(model: Any, X: Any, sensitive_features: Any = None, **options: Unpa
 def group_rows(
     model: Any, X: Any, sensitive_features: Any = None, **options: Unpack[Options]
 ) -> list[dict[str, Any]]:
-    """Give the rows of :func:`fairspan.metrics.by_group` as plain dicts.
+    """Return the rows of :func:`fairspan.metrics.by_group` as dicts.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Data as group moments: labels to codes, rows to sums, sums that can be added and saved."""
+"""Data as group moments: labels become codes, rows become sums that can be added and saved."""
 
 from fairspan.moments.group_moments import GroupMoments
 

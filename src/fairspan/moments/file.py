@@ -1,4 +1,4 @@
-"""Moments as a file: plain arrays and JSON, checked when they are read."""
+"""Moments files: plain arrays and JSON, checked when read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORM = "fairspan.moments.group_moments"
 
 
 def save(path: str | os.PathLike[str], moments: GroupMoments, columns: Any = None) -> None:
-    """Write moments and, where they come from a table, how its columns became features."""
+    """Write moments and, if they come from a table, how its columns became features."""
     archive.write(path, FORM, {"moments": moments, "columns": columns}, _classes())
 
 
@@ -29,7 +29,7 @@ def load(path: str | os.PathLike[str]) -> tuple[GroupMoments, Any]:
 
 
 def check(moments: Any) -> None:
-    """Raise ValueError for moments that cannot be those of data."""
+    """Raise ValueError for moments that no data can have."""
     n_groups, n_features = len(moments.labels), len(moments.shift)
     size = n_features if moments.basis is None else len(moments.basis)
     shapes: dict[str, tuple[int, ...]] = {
@@ -46,16 +46,16 @@ def check(moments: Any) -> None:
         check_array(name, getattr(moments, name), shape, "i" if name == "counts" else "f")
     labels = moments.labels
     if n_groups == 0 or (moments.weights <= 0).any() or len(set(labels)) < n_groups:
-        raise ValueError("its groups are empty, without weight or listed twice")
+        raise ValueError("it has groups that are empty, have no weight or are listed twice")
     names = moments.feature_names
     if names is not None and len(names) != n_features:
-        raise ValueError(f"it names {len(names)} of {n_features} features")
+        raise ValueError(f"it has {len(names)} feature names for {n_features} features")
     if not np.array_equal(moments.scatters, moments.scatters.transpose(0, 2, 1)):
         raise ValueError("its scatter matrices are not symmetric")
 
 
 def check_array(name: str, array: Any, shape: tuple[int, ...], kind: str = "f") -> None:
-    """Raise ValueError for an array of another shape or type, or with values not finite."""
+    """Raise ValueError for an array of the wrong shape or type, or with non-finite values."""
     if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype.kind != kind:
         given = getattr(array, "shape", array), getattr(array, "dtype", type(array).__name__)
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Rows to moments in one pass, at the speed of one X'X.
+"""From rows to moments in one pass, at the cost of one X'X.
 
 Rows are gathered group by group in blocks that fit the cache, moved near the origin by one
 shared shift, and handed to BLAS. float32 rows are summed in float64, so that results do not depend
@@ -51,7 +51,7 @@ class RawMoments(NamedTuple):
 def fields_of_rows(
     X: Any, groups: Groups, sample_weight: Any, feature_names: Sequence[str] | None
 ) -> dict[str, Any]:
-    """Give what GroupMoments hold about rows.
+    """Compute the fields of GroupMoments from rows.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def _centered(
         if total <= 0:
             raise ValueError(
                 f"sample_weight is zero for every row of group {label!r}; "
-                "each group needs a positive total weight. Drop its rows to leave it out."
+                "each group needs a positive total weight. Drop its rows to exclude it."
             )
     offsets = raw.sums / raw.weights[:, None]
     scatters = raw.scatters
@@ -118,7 +118,7 @@ def _centered(
 
 
 def _check_underflow(X: Any, shift: FloatArray) -> None:
-    """Refuse values whose squares vanish, which look as if nothing varied."""
+    """Refuse values whose squares underflow, so that nothing would seem to vary."""
     largest = np.abs(X.data if issparse(X) else X - shift).max(initial=0.0)
     if 0 < largest < _VANISHES:
         raise ValueError(
@@ -130,7 +130,7 @@ def _check_underflow(X: Any, shift: FloatArray) -> None:
 def _in_row_space(
     X: Any, groups: Groups, sample_weight: Any, feature_names: Sequence[str] | None
 ) -> dict[str, Any]:
-    """Find the moments where rows are far fewer than features, in the space the rows span."""
+    """Compute the moments of far fewer rows than features, in the space the rows span."""
     # Sparse rows are filled up here: the basis is as large.
     X = X.toarray() if issparse(X) else X
     check_finite(X, feature_names)
@@ -200,7 +200,7 @@ def scatter_by_group(
 
 
 def _pilot_shift(X: npt.NDArray[Any]) -> FloatArray:
-    """A point near the rows: the mean of some of them, or 0 where that is near enough.
+    """Choose a point near the rows: the mean of some of them, or 0 if that is near enough.
 
     Moments around a point r standard deviations off lose about r^2 units in the last place.
     """
@@ -239,7 +239,7 @@ def _blocks(
 
 
 def _members(codes: npt.NDArray[np.integer[Any]], n_groups: int) -> list[IntArray]:
-    """Row numbers of each group; for few groups, comparing is faster than sorting."""
+    """Find the rows of each group; for few groups, comparing is faster than sorting."""
     if n_groups <= 4:
         return [np.flatnonzero(codes == a) for a in range(n_groups)]
     order = np.argsort(codes, kind="stable")
@@ -261,7 +261,7 @@ def _gathered_blocks(
 def _mover(
     shift: FloatArray, size: int, dtype: np.dtype[Any]
 ) -> Callable[[npt.NDArray[Any], IntArray], FloatArray]:
-    """Give a function that gathers rows and shifts them, in buffers that are used again."""
+    """Return a function that gathers and shifts rows in reused buffers."""
     buffer = np.empty((size, len(shift)))
     if dtype == np.float64 and not shift.any():
         return lambda X, rows: np.take(X, rows, axis=0, out=buffer[: len(rows)], mode="clip")

@@ -1,4 +1,4 @@
-"""Group moments: all that any method here needs to know about the data, as a value you can add.
+"""Group moments: all that the methods need to know about the data, as values that add up.
 
 Per group the sum of weights, the offset of its mean from one exact shift vector, and the
 scatter around its own mean are kept.
@@ -117,13 +117,8 @@ class GroupMoments:
             return found.result()
         check_real(X)
         names = feature_names_of(X)
-        X = check_array(
-            X,
-            accept_sparse=SPARSE_FORMATS,
-            dtype=FLOATS,
-            ensure_all_finite=False,
-            input_name="X",
-        )
+        options = {"accept_sparse": SPARSE_FORMATS, "ensure_all_finite": False}
+        X = check_array(X, dtype=FLOATS, input_name="X", **options)
         groups = Groups.of(sensitive_features, X.shape[0], missing_groups)
         return cls.from_groups(X, groups, sample_weight=sample_weight, feature_names=names)
 
@@ -168,7 +163,7 @@ class GroupMoments:
 
     @property
     def total_weight(self) -> float:
-        """Sum of all sample weights; the number of rows, when there are none."""
+        """Sum of all sample weights; the number of rows if there are no weights."""
         return float(self.weights.sum())
 
     @property
@@ -225,7 +220,7 @@ class GroupMoments:
         return np.asarray(within + self.shares @ (self.offsets - self._mean_offset) ** 2)
 
     def scaled(self, scale: FloatArray) -> GroupMoments:
-        """Give the moments of X / scale.
+        """Return the moments of X / scale.
 
         Parameters
         ----------
@@ -242,7 +237,7 @@ class GroupMoments:
         )
         if scale.shape != self.shift.shape or not (scale > 0).all():
             raise ValueError(
-                f"scale must hold a positive number for each of the {self.n_features} features."
+                f"scale must have one positive number for each of the {self.n_features} features."
             )
         shift, offsets = self.shift / scale, self.offsets / scale
         if self.basis is None:
@@ -253,7 +248,7 @@ class GroupMoments:
         return replace(self, shift=shift, offsets=offsets, scatters=scatters, basis=columns.T)
 
     def dense(self) -> GroupMoments:
-        """Give the same moments without a basis.
+        """Return the same moments without a basis.
 
         Returns
         -------
@@ -266,7 +261,7 @@ class GroupMoments:
         return replace(self, scatters=0.5 * (scatters + scatters.transpose(0, 2, 1)), basis=None)
 
     def with_room(self, n_components: int) -> GroupMoments:
-        """Give a basis that holds a best subspace of any objective of the group errors.
+        """Reduce to a basis that contains an optimal subspace for any objective of group errors.
 
         Where the error of a group counts negatively, components may be better spent on directions
         without data; as many of these as there are components are enough.
@@ -294,7 +289,7 @@ class GroupMoments:
         return replace(self, scatters=scatters, basis=np.vstack([self.basis, columns.T]))
 
     def in_basis(self) -> GroupMoments:
-        """Give the moments of the rows' coordinates in the basis.
+        """Return the moments of the rows' coordinates in the basis.
 
         Returns
         -------
@@ -326,7 +321,7 @@ class GroupMoments:
         return f"GroupMoments({self.n_groups} groups, {rows}, {self.n_features} features)"
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the moments to an .npz file of plain arrays and JSON; replaces it atomically.
+        """Write the moments atomically to an .npz file of plain arrays and JSON.
 
         Parameters
         ----------

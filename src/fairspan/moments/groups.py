@@ -1,4 +1,4 @@
-"""Who belongs to which group: any description of groups becomes codes and labels.
+"""Group membership: sensitive features in any form become codes and labels.
 
 Groups are ordered by their labels, whatever order the rows come in, so that results do
 not depend on it. Rows described by several columns belong to the intersection of their
@@ -39,12 +39,12 @@ class Groups:
 
     @classmethod
     def single(cls, n_rows: int) -> Groups:
-        """All rows in one group."""
+        """Put all rows in one group."""
         return cls(np.zeros(n_rows, dtype=np.uint8), (ONE_GROUP,))
 
     @classmethod
     def of(cls, sensitive_features: Any, n_rows: int, missing_groups: str = "raise") -> Groups:
-        """The groups that sensitive features tell apart; without these, one group."""
+        """Encode sensitive features; without any, all rows form one group."""
         if sensitive_features is None:
             return cls.single(n_rows)
         return encode_groups(sensitive_features, n_rows, missing_groups)
@@ -53,7 +53,7 @@ class Groups:
 def encode_groups(
     sensitive_features: Any, n_rows: int | None = None, missing_groups: str = "raise"
 ) -> Groups:
-    """Turn sensitive features into group codes and sorted labels.
+    """Convert sensitive features to group codes and sorted labels.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def encode_groups(
 
 
 def groups_in_gap(labels: Iterable[Label], missing_groups: str) -> BoolArray:
-    """Say which groups the gap is about: not that of rows without a label, if "total_only".
+    """Return which groups are compared: with "total_only", all but the rows without a label.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def groups_in_gap(labels: Iterable[Label], missing_groups: str) -> BoolArray:
 
 
 def sort_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
-    """Sort labels of any, even mixed, types: numbers first, then by type and value."""
+    """Sort labels of any type, even mixed: numbers first, then by type and value."""
     return tuple(sorted(labels, key=_sort_key))
 
 
@@ -129,7 +129,7 @@ def _sort_key(label: Label) -> tuple[str, Any]:
 
 
 def _columns(features: Any) -> dict[str, npt.NDArray[Any]]:
-    """Give each column under the suffix that names it in an error message."""
+    """Return the columns by the suffix that names each in error messages."""
     if isinstance(features, Mapping):
         return {f"[{name!r}]": _as_column(values) for name, values in features.items()}
     native = as_known(features, "sensitive_features", allow_series=True)
@@ -172,9 +172,7 @@ def _from_sequence(values: Any) -> npt.NDArray[Any]:
 
 def _encode_column(column: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any], list[Label]]:
     kind = column.dtype.kind
-    if kind == "f" and (missing := np.isnan(column)).any():
-        _raise_missing(missing, name)
-    if kind in "mM" and (missing := np.isnat(column)).any():
+    if kind in "fmM" and (missing := column != column).any():
         _raise_missing(missing, name)
     found = None if kind == "O" else _few_labels(column)
     if found is not None:
@@ -186,14 +184,18 @@ def _encode_column(column: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any
             if place:
                 ranks += (column == value).view(np.uint8) * np.uint8(place)
         return ranks, list(labels)
-    codes, names = _encode_objects(column, name) if kind == "O" else _encode_many(column)
+    if kind == "O":
+        codes, names = _encode_objects(column, name)
+    else:
+        values, codes = np.unique(column, return_inverse=True)
+        names = [_label(value) for value in values]
     labels = sort_labels(names)
     rank = {label: i for i, label in enumerate(labels)}
     return np.array([rank[label] for label in names], dtype=np.intp)[codes], list(labels)
 
 
 def _few_labels(column: npt.NDArray[Any]) -> list[Any] | None:
-    """Find the distinct values by repeated comparison; None if they are many."""
+    """Find the distinct values by repeated comparison; None if there are many."""
     unseen = np.ones(len(column), dtype=np.bool_)
     found: list[Any] = []
     while len(found) < _FEW:
@@ -203,11 +205,6 @@ def _few_labels(column: npt.NDArray[Any]) -> list[Any] | None:
         found.append(column[first])
         unseen &= column != column[first]
     return None
-
-
-def _encode_many(column: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], list[Label]]:
-    values, inverse = np.unique(column, return_inverse=True)
-    return inverse, [_label(value) for value in values]
 
 
 def _encode_objects(
@@ -246,7 +243,7 @@ def _label_missing(
     absent = {
         name: np.fromiter(map(_is_missing, column.tolist()), np.bool_, len(column))
         if column.dtype.kind == "O"
-        else (np.isnat(column) if column.dtype.kind in "mM" else column != column)
+        else column != column
         for name, column in columns.items()
     }
     if whole_rows:
@@ -264,7 +261,7 @@ def _label_missing(
             if (column[~rows] == MISSING).any():
                 raise ValueError(
                     f"sensitive_features{name} has rows labelled {MISSING!r} and rows without a "
-                    "label, which get that label; rename the first."
+                    "label, which get that label; rename those labels."
                 )
             column[rows] = MISSING
         found[name] = column
@@ -272,7 +269,7 @@ def _label_missing(
 
 
 def _tuples(columns: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """One column of tuples, in which rows without a label have the one label of these."""
+    """Combine columns into tuples; rows with a missing label all get one label."""
     rows = zip(*(column.tolist() for column in columns), strict=True)
     labels = (MISSING if MISSING in row else row for row in rows)
     return np.fromiter(labels, dtype=object, count=len(columns[0]))
@@ -283,7 +280,7 @@ def _raise_missing(missing: npt.NDArray[np.bool_], name: str) -> None:
     raise ValueError(
         f"sensitive_features{name} has {len(rows)} missing values (first at row {rows[0]}); "
         "every row needs a group. Drop those rows, give them a label such as 'unknown', or use "
-        "missing_groups=... where there is this parameter."
+        "missing_groups=... where that parameter exists."
     )
 
 
@@ -311,5 +308,5 @@ def _intersect(coded: list[tuple[npt.NDArray[Any], list[Label]]]) -> Groups:
 
 
 def _compact(codes: npt.NDArray[Any], n_labels: int) -> npt.NDArray[np.integer[Any]]:
-    """Hold codes in the smallest type: one byte a row, and a fast radix sort."""
+    """Store codes in the smallest type: one byte per row, and a fast radix sort."""
     return codes.astype(np.min_scalar_type(max(n_labels - 1, 0)), copy=False)

@@ -1,4 +1,4 @@
-"""Adding moments: the groups of both sides, merged without a loss of digits.
+"""Adding moments: groups of both sides are merged without loss of precision.
 
 Offsets are small numbers even where the data sits far from the origin: merging through differences
 of offsets instead of differences of means keeps all digits (at a feature offset of 1e8, plain means
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairspan.ground.listed import listed
 from fairspan.ground.types import FloatArray, Label
 from fairspan.moments.groups import sort_labels
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def merged(left: GroupMoments, right: GroupMoments) -> GroupMoments:
-    """Give the moments of the rows of both sides together.
+    """Return the moments of the rows of both sides together.
 
     Parameters
     ----------
@@ -84,8 +85,8 @@ def _check_same_features(left: GroupMoments, right: GroupMoments) -> None:
         return
     only = ""
     if mine and theirs:
-        ours = [name for name in mine if name not in theirs][:10]
-        others = [name for name in theirs if name not in mine][:10]
+        ours = listed(name for name in mine if name not in theirs)
+        others = listed(name for name in theirs if name not in mine)
         only = f" Only on the left: {ours}; only on the right: {others}."
     if left.n_features != right.n_features:
         raise ValueError(
@@ -94,12 +95,12 @@ def _check_same_features(left: GroupMoments, right: GroupMoments) -> None:
         )
     if not mine or not theirs:
         raise ValueError(
-            f"Moments with feature names ({', '.join(map(repr, (mine or theirs)[:5]))}, ...) and "
-            "moments without cannot be added: the order of the features is not known."
+            f"Moments with feature names ({listed(mine or theirs)}) and moments without cannot be "
+            "added: the order of the features is not known."
         )
     at = next(i for i, name in enumerate(mine) if name != theirs[i])
     if set(mine) == set(theirs):
-        only = " The names are the same in another order."
+        only = " The names are the same, in a different order."
     raise ValueError(
         f"Moments of different features cannot be added: feature {at} is {mine[at]!r} on the left "
         f"and {theirs[at]!r} on the right.{only}"

@@ -1,4 +1,4 @@
-"""Any projection, judged on any data: the one place where errors of others' subspaces are found."""
+"""Any projection, judged on any data: the one place that computes errors of given subspaces."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from fairspan.ground.listed import listed
 from fairspan.ground.parameters import LARGEST, check_choice
 from fairspan.ground.rows import check_real, check_weights
 from fairspan.ground.types import FloatArray
@@ -16,6 +17,8 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups, groups_in_gap
 
 CENTERINGS = ("global", "group")
+ORTHONORMAL = 1e-8
+"""How far products of orthonormal rows may be from 0 and 1."""
 _FEW_DIGITS = 1e-4
 """A smaller share of the variance is not left to a difference, which would cost its digits."""
 _TOO_LARGE = "too large to compute with in double precision. Look for outliers, or rescale X."
@@ -23,7 +26,7 @@ _TOO_LARGE = "too large to compute with in double precision. Look for outliers, 
 
 @dataclass(frozen=True)
 class Projection:
-    """Components with the centre and scale that belong to them.
+    """Components with their centre and scale.
 
     Attributes
     ----------
@@ -46,7 +49,7 @@ class Projection:
     def of(
         cls, model: Any, mean: Any = None, scale: Any = None, training: GroupMoments | None = None
     ) -> Projection:
-        """Take components from a fitted estimator, or as they are.
+        """Take components from a fitted estimator, or as given.
 
         Parameters
         ----------
@@ -65,6 +68,12 @@ class Projection:
         fitted = hasattr(model, "components_")
         if not fitted and hasattr(model, "fit"):
             _refuse(model)
+        if hasattr(model, "clip_limits_"):
+            raise ValueError(
+                "model clips features, and data is judged as it is given; pass model.components_ "
+                "with mean=model.mean_, scale=model.scale_ and np.clip(X, *model.clip_limits_), "
+                "or use model.reconstruction_errors(X)."
+            )
         components = check_orthonormal(model.components_ if fitted else model)
         if training is not None and not isinstance(training, GroupMoments):
             raise TypeError(
@@ -79,7 +88,7 @@ class Projection:
         return cls(components, _vector("mean", mean, d), _vector("scale", scale, d), training)
 
     def check_features(self, X: FloatArray) -> None:
-        """Check that rows have as many features as the components, and can be squared."""
+        """Check that rows have the features of the components and can be squared."""
         if X.shape[1] != self.components.shape[1]:
             raise ValueError(
                 f"X has {X.shape[1]} features but the components have {self.components.shape[1]}."
@@ -88,7 +97,7 @@ class Projection:
             raise ValueError(f"X holds values above {LARGEST**0.5:g}, {_TOO_LARGE}")
 
     def centers(self, moments: GroupMoments, centering: str) -> FloatArray:
-        """Give the point from which each group of some data is measured.
+        """Return the point from which each group is measured.
 
         Parameters
         ----------
@@ -110,13 +119,14 @@ class Projection:
         unknown = [label for label in moments.labels if label not in self.training.labels]
         if unknown:
             raise ValueError(
-                f"centering='group' needs the training mean of each group; unknown: {unknown[:5]}."
+                "centering='group' needs the training mean of every group; unknown groups: "
+                f"{listed(unknown)}."
             )
         means = self.training.means
         return np.array([means[self.training.labels.index(label)] for label in moments.labels])
 
     def second_moments(self, moments: GroupMoments, centering: str) -> FloatArray:
-        """Give the second moment of each group around its centre, in scaled units.
+        """Return the second moment of each group around its centre, in scaled units.
 
         Parameters
         ----------
@@ -146,7 +156,7 @@ class Projection:
         return second
 
     def errors(self, second_moments: FloatArray) -> FloatArray:
-        """Give the mean squared error of each group.
+        """Return the mean squared error of each group.
 
         Parameters
         ----------
@@ -169,7 +179,7 @@ class Projection:
         return np.asarray(np.maximum(lost, 0.0))
 
     def kept(self, second_moments: FloatArray) -> FloatArray:
-        """Give the variance of each group that the projection keeps.
+        """Return the variance of each group that the projection keeps.
 
         Parameters
         ----------
@@ -185,7 +195,7 @@ class Projection:
         return np.asarray(np.einsum("adk,kd->a", image, self.components))
 
     def row_errors(self, X: FloatArray, groups: Groups, centers: FloatArray) -> FloatArray:
-        """Give the squared error of each row.
+        """Return the squared error of each row.
 
         Parameters
         ----------
@@ -211,7 +221,7 @@ class Projection:
 def total_and_gap(
     errors: FloatArray, sensitive_features: Any, sample_weight: Any, missing_groups: str
 ) -> tuple[float, float]:
-    """Give the mean error of rows, and the gap between groups; without groups it is 0.
+    """Return the mean error of rows and the gap between groups (0 without groups).
 
     Parameters
     ----------
@@ -241,7 +251,7 @@ def total_and_gap(
 
 
 def _refuse(model: Any) -> None:
-    """Say why an estimator without components cannot be judged."""
+    """Raise the error for an estimator without components."""
     if hasattr(model, "steps"):
         raise TypeError(
             "model is a pipeline; pass its projection, pipeline[-1], and X as the earlier steps "
@@ -276,7 +286,7 @@ def check_orthonormal(components: Any) -> FloatArray:
     off = float(np.abs(rows).max())
     if off <= 2:
         off = float(np.abs(rows @ rows.T - np.eye(len(rows))).max())
-    if not off <= (1e-5 if single else 1e-8):
+    if not off <= (1e-5 if single else ORTHONORMAL):
         raise ValueError(
             f"The rows of components are not orthonormal (off by {off:.2g}); pass the rows of "
             "numpy.linalg.qr(components.T)[0].T, which span the same subspace."
@@ -289,7 +299,9 @@ def _vector(name: str, value: Any, d: int) -> FloatArray | None:
         return None
     vector = np.asarray(check_array(value, dtype=np.float64, ensure_2d=False, input_name=name))
     if vector.shape != (d,):
-        raise ValueError(f"{name} has shape {vector.shape}; one number for each of {d} features.")
+        raise ValueError(
+            f"{name} has shape {vector.shape}; give one number for each of the {d} features."
+        )
     if name == "scale" and not (vector > 0).all():
-        raise ValueError(f"scale has the value {vector.min():g}; divisors must be positive.")
+        raise ValueError(f"scale has the value {vector.min():g}; it must be positive.")
     return vector

@@ -29,7 +29,7 @@ def resampled_moments(
     rng: np.random.Generator,
     sample_weight: FloatArray | None = None,
 ) -> Iterator[GroupMoments]:
-    """Give the moments of Poisson bootstrap replicates.
+    """Return the moments of Poisson bootstrap replicates.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def _resample_group(
     count: int,
     rng: np.random.Generator,
 ) -> list[tuple[float, float, float, FloatArray, FloatArray]]:
-    """Size, weight, squared weight, offset and scatter of one group in each replicate."""
+    """Compute count, weights, offset and scatter of one group in each replicate."""
     # Around the group's own mean little is lost when the sums become a scatter.
     center = np.asarray(X[rows].mean(axis=0, dtype=np.float64))
     sums = _sums(X, rows, weight, center, count, rng)
@@ -87,8 +87,8 @@ def _resample_group(
             part[empty] = again
     else:
         raise ValueError(
-            f"n_bootstrap needs groups with more rows: one has {len(rows)} and was empty in a "
-            f"replicate {_DRAWS} times."
+            f"A group has too few rows to resample: with {len(rows)} rows it was empty in a "
+            f"replicate {_DRAWS} times. Merge it with another group, or skip the bootstrap."
         )
     counts, weights, squares, firsts, seconds = sums
     offsets = firsts / weights[:, None]
@@ -105,7 +105,7 @@ def _sums(
     count: int,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, ...]:
-    """Counts, weights, squared weights, first and second moments around a centre, summed."""
+    """Sum counts, weights, squared weights, and moments around a centre."""
     d = X.shape[1]
     counts, weights, squares = np.zeros(count), np.zeros(count), np.zeros(count)
     firsts, seconds = np.zeros((count, d)), np.zeros((count, d * d))

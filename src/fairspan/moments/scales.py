@@ -1,10 +1,11 @@
-"""The units of features: how much each varies, and what double precision can tell of it."""
+"""Scales of features: how much each varies, and what double precision can resolve."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from fairspan.exceptions import HiddenFeatureWarning
+from fairspan.ground.listed import listed
 from fairspan.ground.parameters import LARGEST
 from fairspan.ground.types import UNIT, BoolArray, FloatArray
 from fairspan.ground.warn import warn
@@ -12,7 +13,7 @@ from fairspan.moments.group_moments import GroupMoments
 
 
 def pooled_scale(moments: GroupMoments) -> FloatArray:
-    """Standard deviation of each feature over all rows; 1 for those constant up to rounding."""
+    """Return the standard deviation of each feature; 1 if it is constant up to rounding."""
     deviation = _deviations(moments)
     return np.where(deviation > 0, deviation, 1.0)
 
@@ -47,7 +48,7 @@ def check_magnitude(moments: GroupMoments) -> FloatArray:
 
 
 def hidden_features(moments: GroupMoments) -> BoolArray:
-    """Say which features vary so little that rounding of the larger ones hides them.
+    """Return which features vary so little that rounding of larger ones hides them.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def hidden_features(moments: GroupMoments) -> BoolArray:
 
 
 def warn_of_hidden_features(moments: GroupMoments, hidden: BoolArray) -> None:
-    """Name the features that rounding hides, if there are any.
+    """Warn of the features that rounding hides, if there are any.
 
     Parameters
     ----------
@@ -87,12 +88,11 @@ def warn_of_hidden_features(moments: GroupMoments, hidden: BoolArray) -> None:
 def _named(moments: GroupMoments, chosen: BoolArray) -> str:
     names = moments.feature_names or range(moments.n_features)
     found = [name for name, one in zip(names, chosen, strict=True) if one]
-    shown = ", ".join(map(repr, found[:5])) + (", ..." if len(found) > 5 else "")
-    return f"Feature {shown} has" if len(found) == 1 else f"Features {shown} have"
+    return f"Feature {listed(found)} has" if len(found) == 1 else f"Features {listed(found)} have"
 
 
 def _deviations(moments: GroupMoments) -> FloatArray:
-    """Standard deviation of each feature over all rows, 0 where rounding explains it."""
+    """Return the standard deviation of each feature; 0 if rounding explains it."""
     deviation = np.sqrt(np.maximum(moments.variances, 0.0))
     constant = deviation <= 1e-10 * np.abs(moments.mean)
     # A part of the data may be constant far from the shift of the whole; what is left of its

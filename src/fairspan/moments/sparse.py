@@ -1,4 +1,4 @@
-"""Sparse rows: sums and scatter of each group without filling the zeros in.
+"""Sparse rows: sums and scatter of each group without filling in zeros.
 
 Zeros stay zeros, because rows are not shifted: the mean is subtracted from the products, which
 costs digits only in columns that lie far from zero. Such a column has next to no zeros, so it may
@@ -80,7 +80,7 @@ def scatter_sparse(
 
 
 def _far_shift(X: Any) -> FloatArray:
-    """Means of the columns that are many standard deviations from zero; else 0."""
+    """Return the means of columns that are many standard deviations from 0; otherwise 0."""
     mean = np.asarray(X.mean(axis=0)).ravel()
     square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
     far = np.abs(mean) > NEAR * np.sqrt(np.maximum(square - mean**2, 0.0))
@@ -115,7 +115,7 @@ def project_sparse(
 
 
 def squared_distances(X: Any, mean: FloatArray, scale: FloatArray | None) -> FloatArray:
-    """Give the squared distance of each sparse row from a mean, in units of a scale.
+    """Return the squared distance of each sparse row from a mean, in units of a scale.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def squared_distances(X: Any, mean: FloatArray, scale: FloatArray | None) -> Flo
 
 
 def _filled_columns(X: Any, mean: FloatArray) -> tuple[BoolArray, FloatArray]:
-    """Say which columns have no zeros, and give these around their means.
+    """Return which columns have no zeros, and these around their means.
 
     They alone may lie so far from zero that (x - mean)^2, multiplied out, would lose its digits.
     """

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairspan.estimators.robust import RobustFairPCA
+from fairspan.estimators.robust import plain_pca
 from fairspan.ground import palette
 from fairspan.ground.parameters import check_integer, is_integer, is_listing
 from fairspan.moments.groups import Groups
@@ -56,12 +56,7 @@ def plot_loadings(model: Any, *, component: int = 0, n_features: int = 12, ax: A
             "The model was saved with moments=False, so PCA of the same rows is not known; save "
             "with moments=True."
         )
-    plain = RobustFairPCA(
-        len(model.components_),
-        fairness_weight=0.0,
-        radius=0.0,
-        standardize=model.scale_ is not None,
-    ).fit_moments(model.moments_)
+    plain = plain_pca(model, model.moments_)
     ours, theirs = model.components_[component], plain.components_[component]
     # Components have no direction of their own: PCA's is turned to agree.
     theirs = theirs if ours @ theirs >= 0 else -theirs

@@ -105,14 +105,9 @@ def _draw_curve(axes: Any, trade_off: TradeOff) -> None:
     _mark(axes, (pca_gap, pca_total), palette.PCA)
     text = {"textcoords": "offset points", "weight": "bold", "zorder": 6}
     far = gap > 0.5 * pca_gap
-    axes.annotate(
-        f"{fair}: {more:+.1f} % total error",
-        (gap, total),
-        (-10 if far else 10, 7),
-        color=palette.FAIR,
-        ha="right" if far else "left",
-        **text,
-    )
+    price, side = f"{fair}: {more:+.1f} % total error", "right" if far else "left"
+    offset = (-10 if far else 10, 7)
+    axes.annotate(price, (gap, total), offset, color=palette.FAIR, ha=side, **text)
     axes.annotate("PCA", (pca_gap, pca_total), (0, -17), color=palette.PCA, ha="center", **text)
 
 
@@ -127,16 +122,10 @@ def _draw_points(axes: Any, frontier: Frontier, style: str) -> None:
     for place, radius in enumerate(np.unique(frontier.radius)):
         by_group = bool(np.isnan(radius))
         rows = np.isnan(frontier.radius) if by_group else frontier.radius == radius
-        axes.plot(
-            frontier.gap[rows],
-            frontier.weighted_error[rows],
-            style,
-            color=palette.SERIES[place % len(palette.SERIES)],
-            ms=4.5,
-            lw=1.2,
-            zorder=4,
-            label="radius by group" if by_group else f"radius {radius:g}",
-        )
+        color = palette.SERIES[place % len(palette.SERIES)]
+        label = "radius by group" if by_group else f"radius {radius:g}"
+        xy = frontier.gap[rows], frontier.weighted_error[rows]
+        axes.plot(*xy, style, color=color, ms=4.5, lw=1.2, zorder=4, label=label)
 
 
 def _draw_intervals(axes: Any, frontier: Frontier) -> None:

@@ -7,13 +7,17 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from fairspan import metrics
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.ground import defaults, palette
-from fairspan.ground.parameters import check_components, check_integer, check_replicates, is_listing
+from fairspan.ground.parameters import (
+    check_components,
+    check_integer,
+    check_listing,
+    check_replicates,
+)
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.plotting._axes import axes_or_new, tidy
@@ -83,7 +87,7 @@ def plot_group_errors(
             found = metrics.bootstrap_intervals(
                 model, X, sensitive_features, n_bootstrap=n_bootstrap, random_state=random_state
             )
-            _draw_whiskers(axes, at, found.errors)
+            axes.vlines(at, *found.errors.T, color=palette.LIGHT["text"], lw=1.6)
         else:
             axes.bar_label(bars, fmt="%.3g", padding=2)
     labels = zip(moments.labels, moments.counts.tolist(), strict=True)
@@ -146,16 +150,11 @@ def plot_errors_by_components(
         raise ValueError("GroupMoments already hold groups; leave sensitive_features out.")
     if n_components is None:
         n_components = range(1, max(min(_MOST_COMPONENTS, moments.n_features - 1), 1) + 1)
-    if not is_listing(n_components):
-        raise TypeError(f"n_components={n_components!r} must be a sequence of integers.")
-    numbers = sorted({check_components(k, moments.n_features) for k in n_components})
-    if not numbers:
-        raise ValueError("n_components is empty; give at least one number.")
+    given = check_listing("n_components", n_components, "a sequence of integers", "number")
+    numbers = sorted({check_components(k, moments.n_features) for k in given})
     axes = axes_or_new(ax)
-    settings = {"PCA": (0.0, 0.0), "RobustFairPCA": (fairness_weight, radius)}
-    for (name, (weight, size)), color in zip(
-        settings.items(), (palette.PCA, palette.CURVE), strict=True
-    ):
+    fair = ("RobustFairPCA", fairness_weight, radius, palette.CURVE)
+    for name, weight, size, color in (("PCA", 0.0, 0.0, palette.PCA), fair):
         errors = np.array([_errors(moments, k, weight, size, standardize) for k in numbers])
         low, high = errors.min(axis=1), errors.max(axis=1)
         axes.fill_between(numbers, low, high, color=color, alpha=0.2, lw=0)
@@ -184,7 +183,3 @@ def _color(j: int, n: int) -> str:
     """The chosen colour for one model; for several the first is in the background."""
     colors = (palette.CURVE,) if n == 1 else (palette.PALE, palette.CURVE, *palette.SERIES)
     return colors[j % len(colors)]
-
-
-def _draw_whiskers(axes: Any, at: npt.NDArray[Any], intervals: FloatArray) -> None:
-    axes.vlines(at, intervals[:, 0], intervals[:, 1], color=palette.LIGHT["text"], lw=1.6)

@@ -53,23 +53,9 @@ def plot_history(model: Any, *, ax: Any = None) -> Any:
     axes.step(iterations, value, where="post", color=palette.CURVE, lw=2, label="best value")
     proved = np.isfinite(bound)
     if proved.any():
-        axes.step(
-            iterations[proved],
-            bound[proved],
-            where="post",
-            color=palette.FAIR,
-            lw=2,
-            label="proved bound",
-        )
-        axes.fill_between(
-            iterations[proved],
-            bound[proved],
-            value[proved],
-            step="post",
-            color=palette.REGION,
-            lw=0,
-            zorder=0,
-        )
+        at, low, high = iterations[proved], bound[proved], value[proved]
+        axes.step(at, low, where="post", color=palette.FAIR, lw=2, label="proved bound")
+        axes.fill_between(at, low, high, step="post", color=palette.REGION, lw=0, zorder=0)
     axes.set_xlabel("iteration")
     axes.set_ylabel("objective")
     axes.set_title(f"{result.solver}: proved within {share_at_most(result.optimality_gap)}")

@@ -11,10 +11,10 @@ import numpy as np
 
 from fairspan.ground.atomic import replacing
 from fairspan.ground.types import FloatArray
+from fairspan.judging.bootstrap import Rows
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.report._analysis import Analysis, Data
 from fairspan.report._curve import TOLERANCE, trace_back
-from fairspan.report._intervals import Rows
 from fairspan.report._page import findings, html_page, model_card
 from fairspan.solvers.result import SolverResult
 from fairspan.words import Findings, group_name

@@ -1,4 +1,4 @@
-"""Fit all candidates on the training part of a fold, and measure them on its validation part."""
+"""Candidates on a fold: fitted to its training part, measured on its validation part."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Judge:
 
 
 class Measured(NamedTuple):
-    """What a fold says about the candidates, one number each, and the eigen-solves it took."""
+    """Measurements of the candidates on a fold, and the eigen-solves they took."""
 
     score: FloatArray
     total_error: FloatArray
@@ -60,7 +60,7 @@ class Measured(NamedTuple):
 
 
 def evaluate(fold: Fold, candidates: Sequence[Params], judge: Judge) -> Measured:
-    """Fit candidates on the training part of a fold and measure them on the other.
+    """Fit candidates to the training part of a fold and measure them on the validation part.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _fit(
 
 
 def _errors(second: FloatArray, optima: Sequence[Optimum]) -> FloatArray:
-    """Errors of the groups with each subspace, (n_candidates, n_groups)."""
+    """Return the group errors of each subspace, (n_candidates, n_groups)."""
     lost = []
     whole = np.einsum("aii->a", second)
     for optimum in optima:

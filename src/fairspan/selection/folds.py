@@ -1,4 +1,4 @@
-"""Folds as moments: one pass over the rows gives the training and validation parts of all splits.
+"""Folds as moments: one pass over the rows gives the parts of all splits.
 
 Rows with the same part in every split are summed once; a training part is the sum of what belongs
 to it. Nothing is ever subtracted, which would lose digits.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,14 +18,13 @@ from fairspan.ground.parameters import check_integer, check_seed, is_listing
 from fairspan.ground.types import FloatArray, IntArray, Label
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
-from fairspan.moments.scales import pooled_scale
 
 Split = tuple[IntArray, IntArray]
 
 
 @dataclass(frozen=True)
 class Fold:
-    """The training and the validation part of one split, by their moments.
+    """The moments of the training and validation parts of one split.
 
     Attributes
     ----------
@@ -37,13 +35,8 @@ class Fold:
     train: GroupMoments
     validation: GroupMoments
 
-    @cached_property
-    def scale(self) -> FloatArray:
-        """Standard deviation of each feature in the training part."""
-        return pooled_scale(self.train)
-
     def second_moments(self, centering: str, scale: FloatArray | None) -> FloatArray:
-        """Give the second moments of the validation groups around training means.
+        """Return the second moments of the validation groups around training means.
 
         Parameters
         ----------
@@ -66,7 +59,7 @@ class Fold:
 
 
 def make_splits(cv: Any, codes: npt.NDArray[Any], random_state: Any) -> list[Split]:
-    """Give the splits that a ``cv`` parameter stands for.
+    """Return the splits that a ``cv`` parameter stands for.
 
     Parameters
     ----------
@@ -103,7 +96,7 @@ def make_splits(cv: Any, codes: npt.NDArray[Any], random_state: Any) -> list[Spl
         ) from None
     splits = [_as_rows(split, len(codes)) for split in found]
     if not splits:
-        raise ValueError("cv gives no splits; at least one is needed.")
+        raise ValueError("cv gives no splits; it must give at least one.")
     return splits
 
 
@@ -134,7 +127,7 @@ def split_moments(
     sample_weight: FloatArray | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> tuple[GroupMoments, list[Fold]]:
-    """Find the moments of all rows and of the parts of all splits, in one pass over the rows.
+    """Compute the moments of all rows and of all parts of splits in one pass.
 
     Parameters
     ----------
@@ -161,7 +154,7 @@ def split_moments(
         # A part may hold only rows without weight; then it holds no such group at all.
         kept = weight > 0
         X, weight, mixed = X[kept], weight[kept], mixed[kept]
-    present, codes = _compact(mixed)
+    present, codes = compact(mixed)
     labels = tuple(divmod(int(code), len(groups.labels)) for code in present)
     whole = GroupMoments.from_groups(
         X, Groups(codes, labels), sample_weight=weight, feature_names=feature_names
@@ -176,7 +169,7 @@ def split_moments(
 
 
 def given_folds(folds: Iterable[GroupMoments]) -> tuple[GroupMoments, list[Fold]]:
-    """Hold out each of some moments once, while the sum of the others trains.
+    """Make folds: each moments are held out once, and the sum of the others trains.
 
     Parameters
     ----------
@@ -202,20 +195,20 @@ def given_folds(folds: Iterable[GroupMoments]) -> tuple[GroupMoments, list[Fold]
 
 
 def _cells(n_rows: int, splits: Sequence[Split]) -> tuple[IntArray, list[tuple[int, ...]]]:
-    """Number the ways in which rows take part in the splits: 1 trains, 2 validates, 3 does both."""
+    """Number the roles of rows in the splits: 1 trains, 2 validates, 3 does both."""
     cells: IntArray = np.zeros(n_rows, dtype=np.intp)
     states: list[tuple[int, ...]] = [()]
     for train, validation in splits:
         state = np.zeros(n_rows, dtype=np.intp)
         state[train] += 1
         state[validation] += 2
-        present, cells = _compact(4 * cells + state)
+        present, cells = compact(4 * cells + state)
         states = [(*states[code // 4], code % 4) for code in present.tolist()]
     return cells, states
 
 
-def _compact(codes: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """Number the codes that occur, in their order."""
+def compact(codes: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """Renumber the codes that occur, in order."""
     present = np.flatnonzero(np.bincount(codes))
     place = np.zeros(present[-1] + 1, dtype=np.intp)
     place[present] = np.arange(len(present))
@@ -238,7 +231,7 @@ def _part(whole: GroupMoments, cell: int, labels: tuple[Label, ...]) -> GroupMom
 
 
 def _sum(parts: Iterable[GroupMoments | None]) -> GroupMoments:
-    """Add moments, of which some may be missing; at least one is not."""
+    """Add moments, of which some (not all) may be None."""
     total: Any = sum(part for part in parts if part is not None)
     if not isinstance(total, GroupMoments):
         raise ValueError("A part of a split in cv has no rows with positive sample_weight.")
@@ -248,7 +241,7 @@ def _sum(parts: Iterable[GroupMoments | None]) -> GroupMoments:
 def _checked_fold(
     number: int, train: GroupMoments, validation: GroupMoments, labels: tuple[Label, ...]
 ) -> Fold:
-    """Check that both parts of a fold hold every group."""
+    """Check that both parts of a fold have every group."""
     for name, part in (("training", train), ("validation", validation)):
         missing = [label for label in labels if label not in part.labels]
         if missing:

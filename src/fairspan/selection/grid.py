@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ _APART = 1e-7
 
 
 class Optimum(NamedTuple):
-    """The best subspace of one objective: orthonormal columns, and how far it is proved best."""
+    """The best subspace found for one objective, and its proved relative gap."""
 
     subspace: FloatArray
     gap: float
@@ -105,9 +106,9 @@ def _follow_all(
 
 
 def _edge(curve: Curve, places: list[Place], first: float, last: float) -> FloatArray:
-    """The polygon of supporting lines around the curve, between two angles."""
+    """Return the polygon of supporting lines around the curve between two angles."""
     ends = [curve.at(first), curve.at(last)]
-    lines = sorted([*places, *ends, *curve.anchored], key=_angle)
+    lines = sorted([*places, *ends, *curve.anchored], key=attrgetter("angle"))
     apart = [lines[0]]
     for line in lines[1:]:
         if line.angle - apart[-1].angle > _APART:
@@ -119,12 +120,8 @@ def _edge(curve: Curve, places: list[Place], first: float, last: float) -> Float
     return np.array(path)
 
 
-def _angle(place: Place) -> float:
-    return place.angle
-
-
 def _bound(objective: RobustFairObjective, edge: FloatArray) -> float:
-    """Least value on the polygon: each piece is concave, so least at an end of a straight part."""
+    """Return the least value on the polygon: a concave piece is least at an end of an edge."""
     base, up, down = objective.parts(edge)
     pieces = base.sum(axis=1)[:, None] + up - down[:, ::-1]
     return float(np.minimum(pieces[:-1], pieces[1:]).max(axis=1).min())

@@ -1,4 +1,4 @@
-"""RobustFairPCACV: the fairness weight, the radius and k by cross-validation on moments."""
+"""RobustFairPCACV: fairness weight, radius and k by cross-validation on moments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairspan.estimators.robust import RobustFairPCA
 from fairspan.exceptions import NoGroupsWarning
 from fairspan.fitting import Counting, prepare, warn_of_small_groups
 from fairspan.ground import defaults
-from fairspan.ground.parameters import check_choice, check_flag, is_listing
+from fairspan.ground.parameters import check_choice, check_flag, check_listing
 from fairspan.ground.renamed import renamed
 from fairspan.ground.rows import check_real, check_weights
 from fairspan.ground.types import FLOATS
@@ -210,13 +210,13 @@ n_iter_
             check_flag(name, getattr(self, name))
         if self.standardize and self.rescale_folds:
             raise ValueError(
-                "rescale_folds=True is for data that is standardised already; it cannot go with "
-                "standardize=True."
+                "rescale_folds=True is for data that is already standardised; it cannot be "
+                "combined with standardize=True."
             )
         return Scoring(self.scoring, self.total_budget, self.gap_budget)
 
     def _candidates(self) -> list[Params]:
-        """All candidates, checked: k outermost, then the radius, then the fairness weight."""
+        """Return all candidates, checked: by k, then radius, then fairness weight."""
         given: Any = self.n_components
         numbers = [given] if isinstance(given, Integral) else _listed("n_components", given)
         candidates = [
@@ -228,24 +228,16 @@ n_iter_
         for params in candidates:
             if isinstance(params["radius"], str):
                 raise ValueError(
-                    f"radii has {params['radius']!r}; candidates are numbers or mappings, since "
-                    "folds are known by their moments only."
+                    f"radii contains {params['radius']!r}; candidates must be numbers or mappings, "
+                    "because only the moments of the folds are known."
                 )
             self._estimator(params)._check_parameters()
         return candidates
 
     def _estimator(self, params: Params) -> RobustFairPCA:
-        return RobustFairPCA(
-            **params,
-            standardize=self.standardize,
-            group_weights=self.group_weights,
-            missing_groups=self.missing_groups,
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            max_time=self.max_time,
-            random_state=self.random_state,
-        )
+        mine = self.get_params(deep=False)
+        shared = mine.keys() & RobustFairPCA().get_params(deep=False).keys() - params.keys()
+        return RobustFairPCA(**params, **{name: mine[name] for name in shared})
 
     def _fit(
         self,
@@ -255,12 +247,11 @@ n_iter_
         scoring: Scoring,
     ) -> Self:
         counting = Counting(self.group_weights, self.missing_groups)
-        if counting.in_gap(moments).sum() < 2 and any(
-            params["fairness_weight"] > 0 for params in candidates
-        ):
+        weighted = any(params["fairness_weight"] > 0 for params in candidates)
+        if counting.in_gap(moments).sum() < 2 and weighted:
             warn(
-                "There are no two groups to compare, so fairness_weights have no effect. Pass "
-                "sensitive_features=....",
+                "There are fewer than two groups to compare, so fairness_weights have no effect. "
+                "Pass sensitive_features=....",
                 NoGroupsWarning,
             )
         model = self._estimator(candidates[0])
@@ -297,9 +288,4 @@ n_iter_
 
 def _listed(name: str, values: Any) -> list[Any]:
     """Give the candidates of a parameter as a list, at least one."""
-    if not is_listing(values):
-        raise TypeError(f"{name}={values!r} must be a sequence of candidates.")
-    listed = list(values)
-    if not listed:
-        raise ValueError(f"{name} is empty; give at least one candidate.")
-    return listed
+    return check_listing(name, values, "a sequence of candidates", "candidate")

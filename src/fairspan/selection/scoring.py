@@ -1,4 +1,4 @@
-"""Scores of candidates: what is measured on validation parts, and who wins."""
+"""Scores of candidates: what is measured on validation parts, and which one wins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCORINGS = ("total_plus_gap", "gap_within_budget", "total_within_budget")
 
 @dataclass(frozen=True)
 class Scoring:
-    """How to score: the rule and its budgets.
+    """A scoring rule and its budgets.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Scoring:
         return -rules.get(self.rule, total)
 
     def within_budget(self, total: FloatArray, gap: FloatArray) -> BoolArray:
-        """Say which candidates keep to the budgets, by their means over the folds."""
+        """Return which candidates are within the budgets, by their means over the folds."""
         within = np.ones(len(total), dtype=np.bool_)
         if self.total_budget is not None:
             within &= total <= self.total_budget
@@ -82,9 +82,9 @@ class Scoring:
             within &= gap <= self.gap_budget
         if not within.any():
             raise ValueError(
-                f"No candidate keeps to total_budget={self.total_budget} and gap_budget="
+                f"No candidate is within total_budget={self.total_budget} and gap_budget="
                 f"{self.gap_budget}: the least mean total error is {total.min():.6g}, the least "
-                f"mean gap {gap.min():.6g}. Allow more, or give more candidates."
+                f"mean gap {gap.min():.6g}. Increase the budgets, or add candidates."
             )
         return within
 
@@ -104,7 +104,7 @@ def results_table(
     measured: dict[str, FloatArray],
     optimality_gap: FloatArray,
 ) -> dict[str, Any]:
-    """Arrange what was measured in the shape of scikit-learn's ``cv_results_``.
+    """Arrange the measurements like scikit-learn's ``cv_results_``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a search hands on to its winner: rows to project, to measure and to score."""
+"""Methods of a search that its best candidate answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REPEATED = (
 
 
 class WinnerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """Methods of a search that are those of the estimator it has chosen."""
+    """Methods of a search that are those of the best estimator."""
 
     __metadata_request__score = {"sensitive_features": True}  # noqa: RUF012
 
@@ -110,13 +110,13 @@ class WinnerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self, "best_params_")
         if not hasattr(self, "best_estimator_"):
             raise AttributeError(
-                "With refit=False nothing is fitted to all rows; set refit=True, or fit "
+                "With refit=False no model is fitted to all rows; set refit=True, or fit "
                 "RobustFairPCA(**search.best_params_)."
             )
         return self.best_estimator_
 
     def _forget_winner(self) -> None:
-        """Leave nothing of an earlier fit behind."""
+        """Remove the results of an earlier fit."""
         for name in ("best_estimator_", *_REPEATED):
             self.__dict__.pop(name, None)
 

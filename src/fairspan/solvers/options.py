@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from fairspan.ground import defaults
+from fairspan.ground.parameters import check_choice
 
 SOLVERS = ("auto", "newton", "boundary", "subgradient")
 """What RobustFairPCA can be solved by."""
 RETRACTIONS = ("qr", "polar")
+ITERATES = ("best", "average", "last")
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,9 @@ class SolverOptions:
     n_init, retraction, start_at_pca : int, {"qr", "polar"} and bool
         Of "subgradient": random starts, how a step returns to the manifold, and whether PCA is
         one more start.
-    iterate : {"best", "average", "last"}
-        Of "subgradient" ("best" or "last") and "multiplicative_weights": which iterate to give.
+    iterate : str
+        Which iterate to give: "best" or "last" of "subgradient", and also "average" of
+        "multiplicative_weights".
     learning_rate : float
         Of "multiplicative_weights": how fast weights react to losses.
     rng : numpy.random.Generator, optional
@@ -50,6 +53,10 @@ class SolverOptions:
     start_at_pca: bool = True
     iterate: Any = "best"
     learning_rate: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_choice("retraction", self.retraction, RETRACTIONS)
+        check_choice("iterate", self.iterate, ITERATES)
 
 
 class Patience:

@@ -1,4 +1,4 @@
-"""Fitted models as files: plain arrays and JSON, no pickle; reading one runs no code."""
+"""Model files: plain arrays and JSON, no pickle; reading one runs no code."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fairspan.ground import archive
+from fairspan.ground.listed import listed
 from fairspan.moments import file as moments_file
 from fairspan.moments.file import check_array
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.projection import ORTHONORMAL
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.solvers.result import SolverResult
 
@@ -27,7 +29,7 @@ _CLASSES: dict[str, type] = {value.__name__: value for value in _VALUES}
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A model and what its file tells besides."""
+    """A model, and what else its file holds."""
 
     model: BaseFairPCA
     columns: Any
@@ -122,7 +124,7 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
         model = _make(content["class"], content["parameters"])
         foreign = [name for name in content["attributes"] if not _may_hold(model, name)]
         if foreign:
-            raise ValueError(f"it holds attributes that no model has: {foreign[:5]}")
+            raise ValueError(f"it has attributes that no model has: {listed(foreign)}")
         model.__dict__.update(content["attributes"])
         _check(model)
         return ModelFile(model, content["columns"], found.versions, found.sha256)
@@ -143,9 +145,11 @@ def _estimators() -> dict[str, Any]:
 def _make(name: Any, parameters: Any) -> BaseFairPCA:
     known = _estimators()
     if name not in known:
-        raise ValueError(f"its class {name!r} is none of {sorted(known)}")
+        raise ValueError(f"its class {name!r} is not one of {sorted(known)}")
     estimator = known[name]
     allowed = set(estimator().get_params(deep=False))
+    # Models from before there was this parameter do not clip.
+    parameters = {"clip": None, **parameters}
     if set(parameters) != allowed:
         raise ValueError(
             f"its parameters differ from those of {name}: {sorted(allowed ^ set(parameters))}"
@@ -156,14 +160,14 @@ def _make(name: Any, parameters: Any) -> BaseFairPCA:
 
 
 def _may_hold(model: BaseFairPCA, name: Any) -> bool:
-    """Whether an attribute hides nothing of the class: a file brings data, never behaviour."""
+    """Whether an attribute hides nothing of the class: a file adds data, never behaviour."""
     plain = isinstance(name, str) and name.isidentifier() and not name.startswith("__")
     # Names such as __array_interface__ mean something to others even where the class lacks them.
     return plain and not hasattr(model, name)
 
 
 def _check(model: Any) -> None:
-    """Raise ValueError or AttributeError for attributes that no fit leaves."""
+    """Raise ValueError or AttributeError for attributes that no fit produces."""
     k, d, n_groups = model.n_components_, model.n_features_in_, len(model.group_labels_)
     if not all(isinstance(n, int) and n > 0 for n in (k, d, n_groups)):
         raise ValueError(f"it has {k} components, {d} features and {n_groups} groups")
@@ -179,11 +183,13 @@ def _check(model: Any) -> None:
         check_array("scale_", model.scale_, (d,))
         if not (model.scale_ > 0).all():
             raise ValueError("its scale_ is not positive")
-    if np.abs(model.components_ @ model.components_.T - np.eye(k)).max() > 1e-8:
+    if hasattr(model, "clip_limits_"):
+        check_array("clip_limits_", model.clip_limits_, (2, d))
+    if np.abs(model.components_ @ model.components_.T - np.eye(k)).max() > ORTHONORMAL:
         raise ValueError("its components are not orthonormal")
     if len(getattr(model, "feature_names_in_", range(d))) != d:
-        raise ValueError(f"it does not name each of its {d} features")
+        raise ValueError(f"it does not have a name for each of its {d} features")
     if hasattr(model, "moments_"):
         moments_file.check(model.moments_)
         if model.moments_.n_features != d or list(model.moments_.labels) != model.group_labels_:
-            raise ValueError("its moments are of other features or groups than its components")
+            raise ValueError("its moments have other features or groups than its components")

@@ -77,26 +77,21 @@ def choose(
         raise ValueError(f"{where} has no column left to be a feature.")
     if "" in chosen:
         raise TableError(
-            f"{where} has no name for its column {list(kinds).index('') + 1}; write one in its "
-            "first line, leave it out with drop=[''], or name the features."
+            f"column {list(kinds).index('') + 1} of {where} has no name; name it in the first "
+            "line, drop it with drop=[''], or list the features with features=[...]."
         )
     if other := [name for name in categories if name in {*groups, weight, *dropped}]:
         raise ValueError(
-            f"one_hot=... names the column {other[0]!r}, which has another part: a column of "
-            "categories is one of features."
+            f"one_hot=... names the column {other[0]!r}, which has another role; a column of "
+            "categories must be a feature."
         )
     missing = options.get("missing", "raise")
-    fills: dict[Name, Any] = {}
-    if isinstance(missing, Mapping):
-        for name, value in zip(find("missing", list(missing)), missing.values(), strict=True):
-            fills[name] = _fill(name, value, kinds[name], name in {*groups, *categories})
-    else:
-        check_choice("missing", missing, ("raise", "drop_rows"))
+    fills = _fills(find, missing, kinds, {*groups, *categories})
     rows = options.get("batch_rows")
     if rows is not None:
         check_integer("batch_rows", rows, 1)
     left = dropped if features is None else None
-    drops = isinstance(missing, str) and missing == "drop_rows"
+    drops = not fills and missing == "drop_rows"
     columns = Columns(chosen, categories, groups, weight, (), fills, drops, left, rows)
     kind = {name: kinds[name] for name in columns.wanted.numbers}
     text = {name: {kind: None} for name, kind in kind.items() if kind not in (NUMBER, TEXT)}
@@ -134,7 +129,7 @@ def find_columns(
         if positions and (is_integer(one) or (isinstance(one, str) and one.lstrip("-").isdigit())):
             name = int(one) + (len(positions) if int(one) < 0 else 0)
         elif not isinstance(one, str):
-            raise TypeError(f"{argument} has {one!r}; columns are given by name.")
+            raise TypeError(f"{argument}=... holds {one!r}; columns are given by name.")
         if name not in kinds:
             raise ValueError(no_column(where, kinds, [one], f"{argument}=..."))
         found.append(name)
@@ -171,6 +166,17 @@ def _categories(find: Any, given: Any) -> dict[Name, tuple[str, ...] | None]:
             )
         found[name] = None if values is None else tuple(map(str, values))
     return found
+
+
+def _fills(
+    find: Any, missing: Any, kinds: Mapping[Name, str], labels: Collection[Name]
+) -> dict[Name, Any]:
+    """Give what takes the place of missing values, by column."""
+    if not isinstance(missing, Mapping):
+        check_choice("missing", missing, ("raise", "drop_rows"))
+        return {}
+    given = zip(find("missing", list(missing)), missing.values(), strict=True)
+    return {name: _fill(name, value, kinds[name], name in labels) for name, value in given}
 
 
 def _fill(name: Name, value: Any, kind: str, is_label: bool) -> Any:

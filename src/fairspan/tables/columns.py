@@ -142,7 +142,7 @@ class Columns:
         if self.most_groups is not None and len(values) > self.most_groups:
             raise TableError(
                 f"the column {name!r} has more than {self.most_groups} different values; choose "
-                "another column for sensitive=..., or put its values into classes first."
+                "another column for sensitive=..., or group its values first."
             )
 
     def with_categories(self, found: Mapping[Name, Iterable[str]]) -> Self:

@@ -41,7 +41,7 @@ Tell = Callable[[int], object]
 
 @dataclass(frozen=True)
 class Dialect:
-    """How csv files are written, as far as it is given, and who is told the bytes that are read."""
+    """How csv files are written, as far as it is given; and a callback for the bytes read."""
 
     separator: str | None = None
     encoding: str | None = None
@@ -81,12 +81,12 @@ def open_csv(path: str, dialect: Dialect) -> Table:
         names.pop()
     spaced = 0 if is_spaced else sum(cell != cell.strip() for cell in cells)
     notes = {
-        f"text is in {encoding} (byte-order mark)": encoding not in (dialect.encoding, "utf-8"),
+        f"encoding is {encoding} (byte-order mark)": encoding not in (dialect.encoding, "utf-8"),
         f"columns are separated by {_SEPARATORS.get(separator)} (detected)": separator
         not in (dialect.mark, usual),
-        f"spaces around {spaced} names of columns left out": spaced,
-        "left out the last column, which has no name and no values": len(names) < file.width,
-        f"columns are named by numbers, from 0 to {len(names) - 1}": _check_names(path, names),
+        f"spaces around column names removed ({spaced})": spaced,
+        "dropped the last column: it has no name and no values": len(names) < file.width,
+        f"column names are the numbers 0 to {len(names) - 1}": _check_names(path, names),
     }
     return Table(
         repr(path),
@@ -173,13 +173,13 @@ class _CsvFile:
     def _check(self, line: int, row: list[str]) -> None:
         if len(row) != self.width:
             raise TableError(
-                f"{self.path!r} has {self.width} columns but {len(row)} cells in line {line}; "
-                "check its quotes, or give the right separator=... to cut it."
+                f"{self.path!r} has {self.width} columns, but line {line} has another number of "
+                f"cells ({len(row)}); check its quotes, or give another separator=... for it."
             )
         if len(self.names) < self.width and row[-1].strip() not in MISSING_WORDS:
             raise TableError(
-                f"{self.path!r} has no name for its column {self.width}, which holds "
-                f"{row[-1][:30]!r} in line {line}; write one in its first line."
+                f"column {self.width} of {self.path!r} has no name, but holds {row[-1][:30]!r} in "
+                f"line {line}; name it in the first line."
             )
 
     def _fast(self, wanted: Wanted, met: Findings) -> Iterator[Piece]:

@@ -82,7 +82,10 @@ class Findings:
         return (
             *self.notes,
             *(f"column {name!r}: true and false are read as 1 and 0" for name in self.truths),
-            *(f"column {n!r}: spaces around {c:,} labels left out" for n, c in self.spaces.items()),
+            *(
+                f"column {n!r}: spaces around labels removed ({c:,})"
+                for n, c in self.spaces.items()
+            ),
             *(
                 f"column {name!r} became {len(parts or ())} columns of zeros and ones"
                 for name, parts in categories.items()
@@ -152,7 +155,7 @@ def not_numbers(where: str, text: Mapping[Name, Mapping[str, str | None]], weigh
     commas = [name for name, met in text.items() if all(map(_COMMA.fullmatch, met))]
     if commas:
         sentence += (
-            f" {_some(map(repr, commas))} has numbers with a comma; write a decimal comma as a "
+            f" Numbers in {_some(map(repr, commas))} have a comma; write a decimal comma as a "
             "point, and leave out commas between thousands."
         )
     others = [name for name in text if name not in commas and name != weight]

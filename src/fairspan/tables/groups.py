@@ -50,10 +50,8 @@ class Partial:
     met: Findings = field(default_factory=Findings)
 
     def __add__(self, other: Partial) -> Partial:
-        if self.moments is None or other.moments is None:
-            moments = self.moments or other.moments
-        else:
-            moments = self.moments + other.moments
+        both = [part.moments for part in (self, other) if part.moments is not None]
+        moments = sum(both[1:], both[0]) if both else None
         return Partial(moments, self.weightless + other.weightless, self.met + other.met)
 
     def result(self, where: str = "X") -> GroupMoments:
@@ -184,12 +182,12 @@ def with_types(moments: GroupMoments, is_untyped: Sequence[bool]) -> GroupMoment
     if not any(is_untyped):
         return moments
     several = len(is_untyped) > 1
-    columns = [list(column) for column in zip(*moments.labels, strict=True)] if several else []
-    columns = columns or [list(moments.labels)]
-    for place, untyped in enumerate(is_untyped):
-        if untyped:
-            columns[place] = list(map(parser(columns[place]), columns[place]))
-    labels = list(zip(*columns, strict=True)) if several else columns[0]
+    rows = [label if several else (label,) for label in moments.labels]
+    columns = [
+        list(map(parser(column), column)) if untyped else column
+        for column, untyped in zip(zip(*rows, strict=True), is_untyped, strict=True)
+    ]
+    labels = [row if several else row[0] for row in zip(*columns, strict=True)]
     found = sort_labels(dict.fromkeys(labels))
     places = [[a for a, label in enumerate(labels) if label == one] for one in found]
     if all(len(same) == 1 for same in places):

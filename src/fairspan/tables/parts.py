@@ -38,7 +38,7 @@ def known_kind(path: str) -> str:
     """Tell the kind of a file by its name, which must be known."""
     kind = kind_of(path)
     if kind is None:
-        raise TableError(f"{path!r} is of no known kind; names of tables end with {KNOWN}.")
+        raise TableError(f"{path!r} is not a known kind of table; names end with {KNOWN}.")
     return kind
 
 
@@ -77,9 +77,9 @@ class FilePart:
         for name, value in self.keys.items():
             if name in piece.labels and not _agrees(value, piece.labels[name]):
                 raise ValueError(
-                    f"its column {name!r} holds other values than its folder, {name}={value}, "
-                    "says; rename one of them, or give the files themselves (a pattern such as "
-                    "'*/*') to go by the column alone."
+                    f"its column {name!r} does not match its folder {name}={value}; rename one of "
+                    "them, or give the files themselves (a pattern such as '*/*') to use the "
+                    "column alone."
                 )
             coded = Coded(np.full(piece.size, 0 if value else -1), objects([value]))
             piece.labels[name] = piece.kept[name] = coded

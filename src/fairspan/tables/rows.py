@@ -127,7 +127,7 @@ class RowReader:
     def __init__(self, columns: Columns, table: Table) -> None:
         self.columns, self.table = columns, table
         left = (name for name in table.index if name and name not in columns.wanted.names)
-        index = (f"left out the index that pandas wrote, {name!r}" for name in left)
+        index = (f"dropped the index written by pandas, {name!r}" for name in left)
         self.met = Findings(notes=dict.fromkeys((*table.notes, *index)))
         self._places = {name: columns.places[name] for name in columns.numbers}
         self._last: FloatArray | None = None
@@ -173,11 +173,11 @@ class RowReader:
         counted = np.arange(self.met.rows, self.met.rows + piece.size)
         if not np.array_equal(piece.numbers[""], counted):
             raise TableError(
-                f"{self.table.where} has no name for its column 1, which does not count the rows "
-                "from 0; write one in its first line, leave it out with drop=[''], or name the "
-                "features."
+                f"column 1 of {self.table.where} has no name and does not count the rows from 0; "
+                "name it in the first line, drop it with drop=[''], or list the features with "
+                "features=[...]."
             )
-        self.met.notes["left out the first column, which has no name and counts the rows"] = None
+        self.met.notes["dropped the first column: it has no name and counts the rows"] = None
 
     def _filled(self, piece: Piece, X: FloatArray) -> Rows:
         """Put values where they are missing, as the rule says; make features of categories."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -12,18 +11,24 @@ from operator import attrgetter
 import numpy as np
 
 from fairspan.certificate.branch import Prover
+from fairspan.certificate.known import Known
+from fairspan.certificate.work import Work
 from fairspan.ground.types import FloatArray
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.descent import random_subspaces
 from fairspan.solvers.many_groups.bounds import plain_bound
-from fairspan.solvers.many_groups.newton import Stationary, descend
+from fairspan.solvers.many_groups.newton import descend
 from fairspan.solvers.many_groups.reduced_newton import descend_reduced
 from fairspan.solvers.result import SolverResult, is_closed, safe_bound
 from fairspan.solvers.two_groups.boundary import solve_boundary
 
 _FEW_STARTS = 4
 _MANY_STARTS = 40
+_BUDGET = 1500.0
+"""Work of a proof, in eigen-solves of 100 features."""
+_SHARES = (0.1, 0.4, 0.5)
+"""Shares of it before further starts, after the promising ones, and after all."""
 
 
 def solve_newton(
@@ -32,7 +37,8 @@ def solve_newton(
     *,
     tol: float = 1e-8,
     max_iter: int = 1000,
-    max_time: float = math.inf,
+    effort: float = 1.0,
+    max_time: float | None = None,
     start: FloatArray | None = None,
     rng: np.random.Generator | None = None,
 ) -> SolverResult:
@@ -48,8 +54,11 @@ def solve_newton(
         The relative gap to reach.
     max_iter : int
         Most Newton iterations of a descent.
-    max_time : float
-        Seconds after which the proof is given up; the bound proved so far is returned.
+    effort : float
+        Multiplies the work that a proof may cost.
+    max_time : float, optional
+        A safety net: seconds after which the proof is given up. Without it the same call gives the
+        same answer on any machine.
     start : ndarray of shape (d, k), optional
         Where to start, besides PCA.
     rng : numpy.random.Generator, optional
@@ -61,14 +70,14 @@ def solve_newton(
         The best subspace found and the best bound proved.
     """
     solves_before = problem.n_eigensolves
-    deadline = time.monotonic() + max_time
+    work = Work(0.0, max_time)
     find = partial(
         descend_reduced if problem.is_large else descend, problem, objective, max_iter=max_iter
     )
-    found = find(problem.best_subspace(objective.shares).subspace)
+    found: Known = find(problem.best_subspace(objective.shares).subspace)
     if start is not None:
         found = min(found, find(start), key=attrgetter("value"))
-    prover = _prover(problem, objective, found, tol, deadline)
+    prover = Prover(problem, objective, found, tol, work, find)
     bound = prover.quick()
     if bound < prover.enough and problem.n_groups == 2:
         # For two groups the walk on the boundary proves every case, at less cost.
@@ -77,7 +86,8 @@ def solve_newton(
             return replace(walked, n_eigensolves=problem.n_eigensolves - solves_before)
         bound = max(bound, walked.lower_bound)
     elif bound < prover.enough:
-        found, more = _look_further(found, prover, find, rng or np.random.default_rng(0))
+        more = _look_further(prover, effort * _BUDGET, rng or np.random.default_rng(0))
+        found = prover.known
         bound = max(bound, more)
     weight = objective.fairness_weight
     if not is_closed(problem, found.value, bound, tol, weight):
@@ -97,39 +107,21 @@ def solve_newton(
     )
 
 
-def _look_further(
-    found: Stationary,
-    prover: Prover,
-    find: Callable[[FloatArray], Stationary],
-    rng: np.random.Generator,
-) -> tuple[Stationary, float]:
-    """Start elsewhere, and prove harder; again from more places if the proof still fails."""
-    problem, objective, bound = prover.problem, prover.objective, -math.inf
-    for starts in (_promising(problem, rng), _random(problem, rng)):
-        for subspace in starts:
-            found = min(found, find(subspace), key=attrgetter("value"))
-            if time.monotonic() > prover.deadline:
-                break
-        better = found.value < prover.value * (1 - 1e-12)
-        if better:
-            prover = _prover(problem, objective, found, prover.tol, prover.deadline)
+def _look_further(prover: Prover, budget: float, rng: np.random.Generator) -> float:
+    """Prove harder; where that fails start elsewhere, and go on."""
+    problem, bound = prover.problem, -math.inf
+    stages = ((), _promising(problem, rng), _random(problem, rng))
+    for starts, share in zip(stages, _SHARES, strict=True):
+        better = [prover.learn(prover.descend(subspace)) for subspace in starts]
+        prover.work.grant(share * budget)
+        if any(better):
             bound = max(bound, prover.quick())
-        # Without a better point, what the first proof could not close stays open.
-        if (better or bound == -math.inf) and bound < prover.enough:
+        if not prover.is_enough(bound):
             bound = max(bound, prover.thorough())
-        if bound >= prover.enough or time.monotonic() > prover.deadline:
+        # Without a limit of time nothing is cut, and the same call gives the same answer.
+        if prover.is_enough(bound) or prover.work.was_cut:
             break
-    return found, bound
-
-
-def _prover(
-    problem: SubspaceProblem,
-    objective: RobustFairObjective,
-    found: Stationary,
-    tol: float,
-    deadline: float,
-) -> Prover:
-    return Prover(problem, objective, found.errors, found.value, found.mixture, tol, deadline)
+    return bound
 
 
 def _promising(problem: SubspaceProblem, rng: np.random.Generator) -> Iterator[FloatArray]:

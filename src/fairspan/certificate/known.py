@@ -1,0 +1,32 @@
+"""What a proof is about: the best subspace known, whoever found it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from fairspan.ground.types import FloatArray
+from fairspan.objectives.mixture import Mixture
+
+
+class Known(Protocol):
+    """A subspace with its value, and a mixture of pieces that is stationary there."""
+
+    @property
+    def subspace(self) -> FloatArray:
+        """Orthonormal columns."""
+
+    @property
+    def errors(self) -> FloatArray:
+        """Its group errors."""
+
+    @property
+    def value(self) -> float:
+        """Its objective."""
+
+    @property
+    def mixture(self) -> Mixture:
+        """The mixture."""
+
+    @property
+    def history(self) -> list[float]:
+        """Values on the way to it."""

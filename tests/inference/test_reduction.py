@@ -1,0 +1,80 @@
+"""reduction_test claims a smaller, or a larger, gap only where new rows show it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fairspan import RobustFairPCA
+from fairspan.inference import crossfit, reduction_test
+from tests.inference.test_crossfit import data, fair
+
+
+def two_worlds(n=600, seed=0):
+    """Groups that vary in other directions: PCA serves the one that varies more."""
+    rng = np.random.default_rng(seed)
+    groups = np.arange(n) % 2
+    spread = np.where(groups[:, None] == 1, [5, 4, 1, 1, 1, 1], [1, 1, 4, 3, 1, 1])
+    return rng.standard_normal((n, 6)) * spread, groups
+
+
+def reference(plain, fair, second):
+    """The verdict by scipy's Welch test."""
+    found = []
+    for change in (plain - fair, plain + fair):
+        test = stats.ttest_ind(change[second], change[~second], equal_var=False)
+        found.append((np.sign(test.statistic), test.pvalue / 2))
+    same = found[0][0] == found[1][0]
+    shown = max(p for _, p in found) < (0.05 if same else 0.025)
+    return ("reduced" if same else "widened") if shown else "not shown"
+
+
+def test_a_gap_that_closes_is_reduced_and_one_that_opens_widened():
+    X, groups = two_worlds()
+    found = reduction_test(fair(standardize=False), X, sensitive_features=groups)
+    assert found.verdict == "reduced"
+    assert abs(found.fair.difference) < abs(found.plain.difference)
+    partial = RobustFairPCA(
+        2, fairness_weight=0.0, radius=0.0, group_weights={0: 1e-3, 1: 1.0}, tol=1e-3
+    )
+    narrow = X * np.where(groups[:, None] == 1, 1, 0.9)
+    assert reduction_test(partial, narrow, sensitive_features=groups).verdict == "widened"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_verdicts_are_those_of_two_welch_tests(seed):
+    X, groups = two_worlds(60, seed)
+    found = reduction_test(fair(standardize=False), X, sensitive_features=groups)
+    expected = reference(found.plain.row_errors, found.fair.row_errors, groups == 1)
+    assert found.verdict == expected
+
+
+def test_both_are_cross_fitted_on_the_same_folds():
+    X, groups = data()
+    found = reduction_test(fair(), X, sensitive_features=groups)
+    alone = crossfit(fair(), X, sensitive_features=groups)
+    pca = crossfit(fair(fairness_weight=0.0), X, sensitive_features=groups)
+    assert np.array_equal(found.fair.row_errors, alone.row_errors)
+    assert found.plain.row_errors == pytest.approx(pca.row_errors, rel=1e-6)
+    clipped = reduction_test(fair(clip=2.0), X, sensitive_features=groups)
+    pca = crossfit(fair(fairness_weight=0.0, clip=2.0), X, sensitive_features=groups)
+    assert clipped.plain.row_errors == pytest.approx(pca.row_errors, rel=1e-6)
+
+
+def test_random_labels_are_no_claim():
+    X, _ = two_worlds(200)
+    rng = np.random.default_rng(0)
+    verdicts = [
+        reduction_test(fair(1), X, sensitive_features=rng.integers(0, 2, 200), folds=5).verdict
+        for _ in range(60)
+    ]
+    assert sum(verdict != "not shown" for verdict in verdicts) <= stats.binom.ppf(0.999, 60, 0.05)
+
+
+def test_more_groups_and_few_rows_have_no_verdict():
+    X, groups = data(90, n_groups=3)
+    assert reduction_test(fair(), X, sensitive_features=groups).verdict is None
+    X, groups = data(200)
+    kept = np.concatenate([np.flatnonzero(groups == 0), np.flatnonzero(groups == 1)[:4]])
+    assert reduction_test(fair(), X[kept], sensitive_features=groups[kept]).verdict is None

@@ -1,0 +1,42 @@
+"""The support of a column is the effective number of rows that carry its variance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+from fairspan.inference import support
+
+
+def columns(n=500):
+    rng = np.random.default_rng(0)
+    made = [rng.normal(size=n), rng.lognormal(size=n), rng.random(n) < 0.02, np.arange(n) % 2]
+    return np.column_stack(made) + 3.0
+
+
+def test_it_is_the_number_of_rows_over_the_kurtosis():
+    X = columns()
+    expected = len(X) / stats.kurtosis(X, fisher=False)
+    assert support(X) == pytest.approx(expected)
+    assert support(sparse.csr_array(X - 3)) == pytest.approx(expected)
+    assert support(X.astype(np.float32)) == pytest.approx(expected, rel=1e-3)
+    assert support(1e60 * X) == pytest.approx(expected)
+    assert support(X)[3] == pytest.approx(len(X))
+
+
+def test_copies_of_a_row_are_one_row():
+    X, people = columns(100), np.repeat(np.arange(100), 4)
+    assert support(X[people], clusters=people) == pytest.approx(support(X))
+    assert support(X[people]) == pytest.approx(4 * support(X))
+    weight = np.random.default_rng(0).integers(1, 5, 100)
+    people = np.repeat(np.arange(100), weight)
+    expected = support(X[people], clusters=[f"p{i}" for i in people])
+    assert support(X, sample_weight=weight) == pytest.approx(expected)
+
+
+def test_one_row_is_a_support_of_one_and_none_of_zero():
+    X = np.full((1000, 3), 0.1)
+    X[7, 1] = 1e12
+    X[7, 2] = 0.2
+    assert support(X) == pytest.approx([0, 1, 1], rel=0.01)
