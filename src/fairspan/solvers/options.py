@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from fairspan.ground import defaults
-from fairspan.ground.parameters import check_choice
 
 SOLVERS = ("auto", "newton", "boundary", "subgradient")
 """What RobustFairPCA can be solved by."""
@@ -41,6 +40,8 @@ class SolverOptions:
         Of "multiplicative_weights": how fast weights react to losses.
     rng : numpy.random.Generator, optional
         Source of random starts.
+    effort : float
+        Of "newton": multiplies the work that a proof may cost.
     """
 
     solver: str = "auto"
@@ -53,10 +54,7 @@ class SolverOptions:
     start_at_pca: bool = True
     iterate: Any = "best"
     learning_rate: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_choice("retraction", self.retraction, RETRACTIONS)
-        check_choice("iterate", self.iterate, ITERATES)
+    effort: float = 1.0
 
 
 class Patience:
