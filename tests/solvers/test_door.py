@@ -81,6 +81,12 @@ def test_what_does_not_fit_the_number_of_groups_is_refused(objective, solver, sa
         solve(problem_of(3), objective, SolverOptions(solver))
 
 
+@pytest.mark.parametrize("option", ["retraction", "iterate"])
+def test_options_that_are_not_known_are_refused(option):
+    with pytest.raises(ValueError, match=f"{option}='sideways' is not known"):
+        solve(problem_of(3), robust(3), SolverOptions(**{option: "sideways"}))
+
+
 def test_an_objective_must_count_groups_as_the_problem_does():
     with pytest.raises(ValueError, match="must agree"):
         solve(problem_of(2), TotalErrorWithinGap(SHARES))

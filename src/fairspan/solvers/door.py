@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairspan.ground.parameters import check_choice
 from fairspan.objectives.objective import Objective
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
@@ -19,7 +20,7 @@ from fairspan.solvers.descent import solve_subgradient
 from fairspan.solvers.many_groups.certified_newton import solve_newton
 from fairspan.solvers.minimax.minimax import solve_least_loss
 from fairspan.solvers.minimax.multiplicative_weights import solve_multiplicative_weights
-from fairspan.solvers.options import SolverOptions
+from fairspan.solvers.options import ITERATES, RETRACTIONS, SolverOptions
 from fairspan.solvers.result import SolverResult, is_closed, safe_bound, settled
 from fairspan.solvers.two_groups.boundary import solve_boundary
 from fairspan.solvers.two_groups.exact_fairness import solve_exactly_fair
@@ -58,6 +59,8 @@ def solve(
         If the objective does not promise, or does not have, what the solver needs.
     """
     options = options or SolverOptions()
+    check_choice("retraction", options.retraction, RETRACTIONS)
+    check_choice("iterate", options.iterate, ITERATES)
     name = _choose(options.solver, objective, problem.n_groups)
     if problem.k == problem.d or not problem.traces.any():
         result = _nothing_lost(problem, objective)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from fairspan.ground import defaults
-from fairspan.ground.parameters import check_choice
 from fairspan.ground.types import FloatArray
 from fairspan.solvers.result import SolverResult
 
@@ -63,10 +62,6 @@ class SolverOptions:
     iterate: Any = "best"
     learning_rate: float = 1.0
     start: FloatArray | None = None
-
-    def __post_init__(self) -> None:
-        check_choice("retraction", self.retraction, RETRACTIONS)
-        check_choice("iterate", self.iterate, ITERATES)
 
 
 class Patience:
