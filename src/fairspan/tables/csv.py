@@ -35,6 +35,8 @@ _MARKS = {
 }
 _ROWS, _CELLS, _LONGEST, _BLOCK = 20_000, 2**21, 2**24, 2**21
 """Most rows and cells held at once; characters of a cell; bytes that pyarrow reads at once."""
+_MARK = "4.4501477170144023e-308"
+"""A cell that no file holds, in a row put after the last."""
 _BREAK = re.compile(r"\r\n|\r|\n")
 
 Tell = Callable[[int], object]
@@ -200,32 +202,68 @@ class _CsvFile:
         types: dict[Any, Any] = dict.fromkeys(texts, pa.dictionary(pa.int32(), pa.string()))
         if len(self.names) < self.width:
             types["\0"] = pa.null()
-        with (
-            _opened(self.path) as (data, _),
-            self._arrow(_Ended(data), wanted.names, types) as head,
-        ):
+        with _opened(self.path) as (data, _), self._arrow(data, wanted.names, types) as head:
             truths = {one.name for one in head.schema if one.type == pa.bool_()}
         for name in wanted.numbers:
             types[name] = pa.bool_() if name in truths else pa.float64()
+        marked = next(name for name in types if name != "\0" and name not in truths)
+        cells = [_MARK if name == marked else "" for name in self._columns]
         with _opened(self.path) as (data, raw):
-            ended = _Ended(data, self.separator * self.width)
+            ended = _Ended(data, self.separator.join(cells))
             with self._arrow(ended, list(types), types) as reader:
-                for table in one_ahead(in_tables(ended.whole(reader), wanted.rows)):
+                for table in one_ahead(in_tables(_whole(reader, marked), wanted.rows)):
                     self.tell(raw.tell())
                     yield arrow_piece(table, wanted, met, is_text=True)
 
-    def _arrow(self, data: _Ended, wanted: list[Any], types: dict[Any, Any]) -> Any:
+    @property
+    def _columns(self) -> list[str]:
+        return [*self.names, *["\0"] * (self.width - len(self.names))]
+
+    def _arrow(self, data: Any, wanted: list[Any], types: dict[Any, Any]) -> Any:
         from pyarrow import csv as arrow
 
-        names = [*self.names, *["\0"] * (self.width - len(self.names))]
-        cut = arrow.ParseOptions(delimiter=self.separator, newlines_in_values=True)
-        cut.invalid_row_handler = data.judge
         convert = arrow.ConvertOptions(include_columns=wanted, column_types=types)
         convert.null_values = [*MISSING_WORDS]
         convert.true_values = ["true", "True", "TRUE"]
         convert.false_values = ["false", "False", "FALSE"]
-        blocks = arrow.ReadOptions(block_size=_BLOCK, column_names=names, skip_rows_after_names=1)
-        return arrow.open_csv(data, blocks, cut, convert)
+        return arrow.open_csv(
+            data,
+            arrow.ReadOptions(
+                block_size=_BLOCK, column_names=self._columns, skip_rows_after_names=1
+            ),
+            arrow.ParseOptions(delimiter=self.separator, newlines_in_values=True),
+            convert,
+        )
+
+
+class _Ended(io.RawIOBase):
+    """A stream of bytes with one more row at its end."""
+
+    def __init__(self, data: Any, row: str) -> None:
+        self._data, self._rest = data, f"\n{row}\n".encode()
+
+    def readable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Give the next bytes."""
+        found: bytes = self._data.read(size)
+        if not found:
+            found, self._rest = self._rest, b""
+        return found
+
+
+def _whole(batches: Any, name: Any) -> Iterator[Any]:
+    """Take off the row that was put last; in a quote that is not closed it gets lost."""
+    held = None
+    for batch in batches:
+        if held is not None:
+            yield held
+        held = batch
+    if held is None or held.column(name)[-1].as_py() not in (_MARK, float(_MARK)):
+        raise ValueError("a quote is not closed")
+    yield held.slice(0, held.num_rows - 1)
 
 
 def _ends(block: list[list[str]], before: int, last: int) -> Iterable[int]:
@@ -242,41 +280,6 @@ def _numbers(lines: list[int], columns: dict[str, Any], name: Name, met: Finding
 
 def _labels(columns: dict[str, Any], name: Name, met: Findings | None) -> Coded:
     return labels_of(name, Coded.of(columns[str(name)]), met)
-
-
-class _Ended(io.RawIOBase):
-    """A stream of bytes with one row too wide at its end: in an open quote it gets lost."""
-
-    def __init__(self, data: Any, row: str = "") -> None:
-        self._data, self._row, self._rest = data, row, f"\n{row}\n".encode()
-        self._is_met = False
-
-    def readable(self) -> bool:
-        """Say yes."""
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """Give the next bytes."""
-        found: bytes = self._data.read(size)
-        if not found:
-            found, self._rest = self._rest, b""
-        return found
-
-    def judge(self, row: Any) -> str:
-        """Skip the last row, once; all others must have as many cells as the header."""
-        is_last = row.text == self._row and not self._is_met
-        self._is_met = True
-        return "skip" if is_last else "error"
-
-    def whole(self, batches: Any) -> Iterator[Any]:
-        """Hold the last batch back until it is known to be whole."""
-        held: list[Any] = []
-        for batch in batches:
-            yield from held
-            held = [batch]
-        if not self._is_met:
-            raise TableError("a quote is not closed")
-        yield from held
 
 
 @contextmanager
