@@ -168,6 +168,14 @@ def test_arrays_that_are_no_tables_are_refused(refused, folder):
     assert "a table is a 2-dimensional numeric array" in refused("fit line.npy -s 0")
 
 
+def test_too_many_features_for_the_memory_get_one_piece_of_advice(refused, folder):
+    names = [f"x{j}" for j in range(60_000)]
+    write_csv(folder / "wide.csv", [*names, "g"], [[1] * 60_000 + ["u"], [2] * 60_000 + ["v"]])
+    text = refused("moments wide.csv -s g -o m.npz")
+    assert text.count("fewer features") == 1
+    assert "--features" not in text
+
+
 def test_a_column_of_measurements_is_not_taken_for_groups(refused, folder):
     rows = [[i * 0.5, i % 3, i % 5] for i in range(500)]
     write_csv(folder / "t.csv", ["a", "b", "c"], rows)

@@ -12,13 +12,13 @@ import codecs
 import csv
 import gzip
 import io
+import re
 import zlib
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,11 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_CELLS, _LONGEST, _BLOCK = 2**21, 2**24, 2**22
-"""Most cells that are held at once; characters of a cell; bytes that pyarrow reads at once."""
+_ROWS, _CELLS, _LONGEST, _BLOCK = 20_000, 2**21, 2**24, 2**21
+"""Most rows and cells held at once; characters of a cell; bytes that pyarrow reads at once."""
+_MARK = "4.4501477170144023e-308"
+"""A cell that no file holds, in a row put after the last."""
+_BREAK = re.compile(r"\r\n|\r|\n")
 
 Tell = Callable[[int], object]
 
@@ -134,53 +137,60 @@ class _CsvFile:
 
     def _plain(self, wanted: Wanted, met: Findings, done: int) -> Iterator[Piece]:
         """Cut rows into cells, after those that are done."""
-        size = min(wanted.rows, _CELLS // self.width + 1)
         with _opened(self.path) as (data, raw):
             text = _text(data, self.encoding)
-            rows = self._rows(text)
-            deque(islice(rows, done), 0)
-            while block := list(islice(rows, size)):
-                self.tell(raw.tell())
-                lines, cells = zip(*block, strict=True)
-                columns = dict(zip(self.names, zip(*cells, strict=True), strict=False))
-                numbers = partial(_numbers, columns, lines)
-                yield Piece.read(len(block), wanted, met, numbers, partial(_labels, columns))
+            size = min(wanted.rows, _ROWS, _CELLS // self.width + 1)
+            for lines, rows in self._blocks(text, size):
+                cells, numbers = rows[done:], partial(_numbers, lines[done:])
+                done = max(done - len(rows), 0)
+                if cells:
+                    self.tell(raw.tell())
+                    columns = dict(zip(self.names, zip(*cells, strict=True), strict=False))
+                    read = partial(numbers, columns), partial(_labels, columns)
+                    yield Piece.read(len(cells), wanted, met, *read)
 
-    def _rows(self, text: Any) -> Iterator[tuple[int, list[str]]]:
-        """Give rows with their lines; one too wide, put last, tells that all quotes are closed."""
-        lines = chain(text, [self.separator * self.width])
-        reader = csv.reader(lines, delimiter=self.separator, skipinitialspace=self.is_spaced)
-        # Blank lines are no rows; csv files often end with one.
-        numbered = ((reader.line_num, row) for row in reader if row)
+    def _blocks(self, text: Any, size: int) -> Iterator[tuple[list[int], list[list[str]]]]:
+        """Give lines and rows; one too wide, put last, tells that all quotes are closed."""
+        ended = chain(text, [self.separator * self.width])
+        reader = csv.reader(ended, delimiter=self.separator, skipinitialspace=self.is_spaced)
         # The limit is that of the process; pyarrow has a similar one.
         csv.field_size_limit(max(_LONGEST, csv.field_size_limit()))
+        lines: list[int] = []
+        rows: list[list[str]] = []
         try:
-            next(numbered)
-            line, row = next(numbered, (1, [""]))
-            for following in numbered:
-                self._check(line, row)
-                yield line, row
-                line, row = following
+            next(row for row in reader if row)
+            before = reader.line_num
+            while block := list(islice(reader, size)):
+                ends = _ends(block, before, reader.line_num)
+                before = reader.line_num
+                # Blank lines are no rows; csv files often end with one.
+                lines = lines[-1:] + [end for end, row in zip(ends, block, strict=True) if row]
+                rows = rows[-1:] + [row for row in block if row]
+                self._check(lines, rows[:-1])
+                yield lines, rows[:-1]
         except csv.Error as error:
             raise TableError(
                 f"{self.path!r} cannot be read as csv at line {reader.line_num}: {error}."
             ) from None
-        if row != [""] * (self.width + 1):
+        if rows[-1:] != [[""] * (self.width + 1)]:
+            line = max(lines[-1:], default=1)
             raise TableError(
                 f"{self.path!r} has a quote that is not closed, in line {line} or above."
             )
 
-    def _check(self, line: int, row: list[str]) -> None:
-        if len(row) != self.width:
-            raise TableError(
-                f"{self.path!r} has {self.width} columns, but line {line} has another number of "
-                f"cells ({len(row)}); check its quotes, or give another separator=... for it."
-            )
-        if len(self.names) < self.width and row[-1].strip() not in MISSING_WORDS:
-            raise TableError(
-                f"column {self.width} of {self.path!r} has no name, but holds {row[-1][:30]!r} in "
-                f"line {line}; name it in the first line."
-            )
+    def _check(self, lines: list[int], rows: list[list[str]]) -> None:
+        has_spare = len(self.names) < self.width
+        for line, row in zip(lines, rows, strict=False):
+            if len(row) != self.width:
+                raise TableError(
+                    f"{self.path!r} has {self.width} columns, but line {line} has another number "
+                    f"of cells ({len(row)}); check its quotes, or give a separator=... for it."
+                )
+            if has_spare and row[-1].strip() not in MISSING_WORDS:
+                raise TableError(
+                    f"column {self.width} of {self.path!r} has no name, but holds {row[-1][:30]!r} "
+                    f"in line {line}; name it in the first line."
+                )
 
     def _fast(self, wanted: Wanted, met: Findings) -> Iterator[Piece]:
         """Let pyarrow cut and convert, by options under which it reads nothing otherwise."""
@@ -192,48 +202,45 @@ class _CsvFile:
         types: dict[Any, Any] = dict.fromkeys(texts, pa.dictionary(pa.int32(), pa.string()))
         if len(self.names) < self.width:
             types["\0"] = pa.null()
-        with (
-            _opened(self.path) as (data, _),
-            self._arrow(_Ended(data), wanted.names, types) as head,
-        ):
+        with _opened(self.path) as (data, _), self._arrow(data, wanted.names, types) as head:
             truths = {one.name for one in head.schema if one.type == pa.bool_()}
         for name in wanted.numbers:
             types[name] = pa.bool_() if name in truths else pa.float64()
+        marked = next(name for name in types if name != "\0" and name not in truths)
+        cells = [_MARK if name == marked else "" for name in self._columns]
         with _opened(self.path) as (data, raw):
-            ended = _Ended(data, self.separator * self.width)
+            ended = _Ended(data, self.separator.join(cells))
             with self._arrow(ended, list(types), types) as reader:
-                for table in one_ahead(in_tables(ended.whole(reader), wanted.rows)):
+                for table in one_ahead(in_tables(_whole(reader, marked), wanted.rows)):
                     self.tell(raw.tell())
                     yield arrow_piece(table, wanted, met, is_text=True)
 
-    def _arrow(self, data: _Ended, wanted: list[Any], types: dict[Any, Any]) -> Any:
+    @property
+    def _columns(self) -> list[str]:
+        return [*self.names, *["\0"] * (self.width - len(self.names))]
+
+    def _arrow(self, data: Any, wanted: list[Any], types: dict[Any, Any]) -> Any:
         from pyarrow import csv as arrow
 
-        names = [*self.names, *["\0"] * (self.width - len(self.names))]
-        cut = arrow.ParseOptions(delimiter=self.separator, newlines_in_values=True)
-        cut.invalid_row_handler = data.judge
         convert = arrow.ConvertOptions(include_columns=wanted, column_types=types)
         convert.null_values = [*MISSING_WORDS]
         convert.true_values = ["true", "True", "TRUE"]
         convert.false_values = ["false", "False", "FALSE"]
-        blocks = arrow.ReadOptions(block_size=_BLOCK, column_names=names, skip_rows_after_names=1)
-        return arrow.open_csv(data, blocks, cut, convert)
-
-
-def _numbers(columns: dict[str, Any], lines: Any, name: Name, met: Findings) -> Any:
-    return numbers_of(name, columns[str(name)], lines, met)
-
-
-def _labels(columns: dict[str, Any], name: Name, met: Findings | None) -> Coded:
-    return labels_of(name, Coded.of(columns[str(name)]), met)
+        return arrow.open_csv(
+            data,
+            arrow.ReadOptions(
+                block_size=_BLOCK, column_names=self._columns, skip_rows_after_names=1
+            ),
+            arrow.ParseOptions(delimiter=self.separator, newlines_in_values=True),
+            convert,
+        )
 
 
 class _Ended(io.RawIOBase):
-    """A stream of bytes with one row too wide at its end: in an open quote it gets lost."""
+    """A stream of bytes with one more row at its end."""
 
-    def __init__(self, data: Any, row: str = "") -> None:
-        self._data, self._row, self._rest = data, row, f"\n{row}\n".encode()
-        self._is_met = False
+    def __init__(self, data: Any, row: str) -> None:
+        self._data, self._rest = data, f"\n{row}\n".encode()
 
     def readable(self) -> bool:
         """Say yes."""
@@ -246,21 +253,33 @@ class _Ended(io.RawIOBase):
             found, self._rest = self._rest, b""
         return found
 
-    def judge(self, row: Any) -> str:
-        """Skip the last row, once; all others must have as many cells as the header."""
-        is_last = row.text == self._row and not self._is_met
-        self._is_met = True
-        return "skip" if is_last else "error"
 
-    def whole(self, batches: Any) -> Iterator[Any]:
-        """Hold the last batch back until it is known to be whole."""
-        held: list[Any] = []
-        for batch in batches:
-            yield from held
-            held = [batch]
-        if not self._is_met:
-            raise TableError("a quote is not closed")
-        yield from held
+def _whole(batches: Any, name: Any) -> Iterator[Any]:
+    """Take off the row that was put last; in a quote that is not closed it gets lost."""
+    held = None
+    for batch in batches:
+        if held is not None:
+            yield held
+        held = batch
+    if held is None or held.column(name)[-1].as_py() not in (_MARK, float(_MARK)):
+        raise ValueError("a quote is not closed")
+    yield held.slice(0, held.num_rows - 1)
+
+
+def _ends(block: list[list[str]], before: int, last: int) -> Iterable[int]:
+    """Lines in which rows end; cells in quotes may hold line breaks."""
+    if len(block) == last - before:
+        return range(before + 1, last + 1)
+    heights = (1 + sum(len(_BREAK.findall(cell)) for cell in row) for row in block)
+    return islice(accumulate(heights, initial=before), 1, None)
+
+
+def _numbers(lines: list[int], columns: dict[str, Any], name: Name, met: Findings) -> Any:
+    return numbers_of(name, columns[str(name)], lines, met)
+
+
+def _labels(columns: dict[str, Any], name: Name, met: Findings | None) -> Coded:
+    return labels_of(name, Coded.of(columns[str(name)]), met)
 
 
 @contextmanager

@@ -16,13 +16,13 @@ from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.tables.choose import choose
 from fairspan.tables.columns import Columns, TableOptions
-from fairspan.tables.csv import Dialect, open_csv
+from fairspan.tables.csv import Dialect
 from fairspan.tables.findings import Findings, Name, TableError
 from fairspan.tables.groups import parser
-from fairspan.tables.parts import FilePart, find_parts, kind_of, known_kind
+from fairspan.tables.parts import KINDS, FilePart, find_parts, kind_of, known_kind
 from fairspan.tables.pieces import TEXT, Coded, Piece, Table, Wanted, objects
 from fairspan.tables.rows import Add, RowReader, Step, TableMoments, settled, table_moments
-from fairspan.tables.typed import kind_of_array, open_arrow, open_npy
+from fairspan.tables.typed import kind_of_array
 
 ENGINES = ("process", "dask", "spark")
 
@@ -245,14 +245,9 @@ def open_table(part: FilePart, dialect: Dialect) -> Table:
     """Open a table by the ending of its name; whatever is wrong with it, the file is named."""
     # What is no file says so itself.
     with open(part.path, "rb"):
-        kind = known_kind(part.path)
+        kind = KINDS[known_kind(part.path)]
     with _naming(part.path):
-        if kind == "csv":
-            table = open_csv(part.path, dialect)
-        elif kind == "npy":
-            table = open_npy(part.path)
-        else:
-            table = open_arrow(part.path, kind == "parquet")
+        table = kind.open(part.path, dialect)
 
     def read(wanted: Wanted, met: Findings) -> Iterator[Piece]:
         with _naming(part.path):

@@ -4,41 +4,52 @@ from __future__ import annotations
 
 import glob
 import os
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
 
 from fairspan.ground.parameters import is_listing, is_number
 from fairspan.tables.cells import number_of
+from fairspan.tables.csv import Dialect, open_csv
 from fairspan.tables.findings import Findings, TableError
 from fairspan.tables.pieces import TEXT, Coded, Piece, Table, Wanted, objects
+from fairspan.tables.typed import open_arrow, open_npy
 
-KNOWN = ".csv, .csv.gz, .tsv, .tsv.gz, .npy, .parquet, .pq, .arrow, .feather, .ipc"
-_KINDS = {
-    "parquet": re.compile(r"\.(parquet|pq)$"),
-    "arrow": re.compile(r"\.(arrow|feather|ipc)$"),
-    "csv": re.compile(r"\.[ct]sv(\.gz)?$"),
-    "npy": re.compile(r"\.npy$"),
+
+class Kind(NamedTuple):
+    """A kind of files: how their names end, and what opens one."""
+
+    endings: tuple[str, ...]
+    open: Callable[[str, Dialect], Table]
+
+
+KINDS = {
+    "csv": Kind((".csv", ".csv.gz", ".tsv", ".tsv.gz"), open_csv),
+    "npy": Kind((".npy",), open_npy),
+    "parquet": Kind((".parquet", ".pq"), partial(open_arrow, is_parquet=True)),
+    "arrow": Kind((".arrow", ".feather", ".ipc"), open_arrow),
 }
+_KNOWN = ", ".join(ending for kind in KINDS.values() for ending in kind.endings)
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def kind_of(path: str, *, is_named: bool = True) -> str | None:
     """Tell the kind of a file by its name; what is named may be text of other endings, too."""
-    text = "csv" if is_named and path.lower().endswith((".txt", ".gz")) else None
-    return next((kind for kind, end in _KINDS.items() if end.search(path.lower())), text)
+    name = path.lower()
+    text = "csv" if is_named and name.endswith((".txt", ".gz")) else None
+    return next((kind for kind, known in KINDS.items() if name.endswith(known.endings)), text)
 
 
 def known_kind(path: str) -> str:
     """Tell the kind of a file by its name, which must be known."""
     kind = kind_of(path)
     if kind is None:
-        raise TableError(f"{path!r} is not a known kind of table; names end with {KNOWN}.")
+        raise TableError(f"{path!r} is not a known kind of table; names end with {_KNOWN}.")
     return kind
 
 
@@ -121,7 +132,7 @@ def find_parts(paths: Any) -> list[FilePart]:
             raise TypeError(f"paths={paths!r} holds {path!r}; give paths of files or folders.")
     parts = [part for path in given for part in _parts(os.fspath(path))]
     if not parts:
-        raise ValueError(f"paths={paths!r} holds no files; known are {KNOWN}.")
+        raise ValueError(f"paths={paths!r} holds no files; known are {_KNOWN}.")
     _check_once(parts)
     kinds = sorted({known_kind(part.path) for part in parts})
     if len(kinds) > 1:

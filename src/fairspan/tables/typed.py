@@ -21,7 +21,7 @@ _NUMBERS = "biuf"
 """Kinds of numpy's numbers."""
 
 
-def open_arrow(path: str, is_parquet: bool) -> Table:
+def open_arrow(path: str, _: Any = None, *, is_parquet: bool = False) -> Table:
     """Open a Parquet file, or an Arrow or Feather file."""
     try:
         from pyarrow import parquet
@@ -196,7 +196,7 @@ def in_tables(batches: Iterable[Any], rows: int) -> Iterator[Any]:
         yield pa.concat_tables(held)
 
 
-def open_npy(path: str) -> Table:
+def open_npy(path: str, _: Any = None) -> Table:
     """Open an array, whose columns are known by position; names are files beside it."""
     array = mapped(path)
     if array.ndim != 2 or array.dtype.kind not in _NUMBERS:
