@@ -1,4 +1,4 @@
-"""The paper's figures, drawn from rows alone, as svg and png; the same rows give the same bytes."""
+"""The paper's figures as svg and png, drawn from rows; equal rows give equal bytes."""
 
 from __future__ import annotations
 
