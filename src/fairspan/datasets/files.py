@@ -1,7 +1,7 @@
 """Data files: looked up in a folder first, and fetched only if they are missing.
 
-A download is checked before it is written, and written beside its place and then moved there:
-whatever interrupts it, no bad file is ever found, and the next call starts afresh.
+A download is checked, written to a temporary file and then moved into place: whatever interrupts
+it leaves no bad file behind, and the next call starts again.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from fairspan.experiments.store import Row
 from fairspan.experiments.tables import Table
 
 SPLITS = 10
-"""The paper's means are over so many."""
+"""The number of splits behind the paper's means."""
 VISIBLE = 5e-3
 """Relative differences from the paper beyond this are explained, where the reason is known."""
 

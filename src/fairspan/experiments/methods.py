@@ -42,7 +42,7 @@ NEGLIGIBLE = 1e-3
 """A delta that provably cannot lower the error by a larger share is solved as delta = 0."""
 _LARGE = 200
 _LARGE_STEPS = 60
-"""From so many features on, the splitting method of CFPCA (both) is stopped after these steps."""
+"""With this many features, the splitting method of CFPCA (both) stops after these steps."""
 
 Parameters = dict[str, float]
 

@@ -63,8 +63,8 @@ def read_rows(path: Path) -> list[Row]:
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     except ValueError as error:
         raise ValueError(
-            f"{path} is not a file of rows ({error}); delete it, and the same command makes it "
-            "anew."
+            f"{path} is not a file of rows ({error}); delete it, and the same command writes it "
+            "again."
         ) from None
 
 
