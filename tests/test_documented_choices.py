@@ -14,6 +14,9 @@ import pytest
 import fairspan
 from fairspan import datasets, inference, metrics, plotting, report, scorers, solvers, sources
 from fairspan.cli import COMMANDS
+from fairspan.experiments.settings import CHOICES
+from fairspan.objectives import RobustFairObjective
+from fairspan.problem import SubspaceProblem
 
 ROOT = Path(__file__).parent.parent
 X = np.random.default_rng(0).normal(size=(40, 3)) * [3, 2, 1]
@@ -51,7 +54,6 @@ CALLS = {
     "GroupErrorScorer": lambda measure="gap", **given: scorers.GroupErrorScorer(measure, **given)(
         MODEL, X, sensitive_features=GROUPS
     ),
-    "SolverOptions": solvers.SolverOptions,
     "gap_test": lambda **given: inference.gap_test(
         X, sensitive_features=GROUPS, n_components=1, **given
     ),
@@ -148,21 +150,27 @@ def test_every_choice_is_documented():
     assert [where for where in listed if where in words and words[where] not in listed[where]] == []
 
 
-def test_pages_list_the_choices_of_the_code():
-    def page(name: str) -> str:
-        return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+def first_column(page: str, header: str) -> list[str]:
+    """Quoted words in the first cells of the table below a header."""
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    rows = text.partition(f"\n| {header} |")[2].partition("\n\n")[0]
+    cells = re.findall(r"^\| ([^|]*) \|", rows, flags=re.M)
+    return sorted(word for cell in cells for word in re.findall('`"(.*?)"`', cell))
 
-    first, _, _ = page("solvers").partition("```")
-    rows = re.findall(r"^\| `\"(\w+)\"`[^|]*\|", first, flags=re.M)
-    assert sorted(rows) == sorted(documented()["RobustFairPCA", "solver"])
-    rows = re.findall(r"^\| `\"(\w+)\"`[^|]*\|", page("choosing"), flags=re.M)
-    assert sorted(rows) == sorted(documented()["RobustFairPCACV", "scoring"])
-    switches = re.findall(
-        r"^\| `--([\w-]+) ([\w-]+)`, `([\w-]+)`", page("reproduction"), flags=re.M
-    )
-    assert {name.replace("-", "_"): (first, second) for name, first, second in switches} == (
-        import_module("fairspan.experiments.settings").CHOICES
-    )
+
+def test_pages_list_the_choices_of_the_code():
+    known = documented()
+    assert first_column("solvers", "`solver=`") == sorted(known["RobustFairPCA", "solver"])
+    assert first_column("choosing", "scoring") == sorted(known["RobustFairPCACV", "scoring"])
+    problem = SubspaceProblem(MOMENTS.second_moments, MOMENTS.shares, 1)
+    objective = RobustFairObjective(MOMENTS.shares, 1.0, np.zeros(2))
+    with pytest.raises(ValueError, match="is not known") as refused:
+        solvers.solve(problem, objective, solvers.SolverOptions(solver=IMPOSSIBLE))
+    listed = set(re.findall("'(.*?)'", str(refused.value).partition("is not known")[2]))
+    assert first_column("solvers", "solver") == sorted(listed - {"auto"})
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    switches = re.findall(r"^\| `--([\w-]+) ([\w-]+)`, `([\w-]+)`", page, flags=re.M)
+    assert {name.replace("-", "_"): (first, second) for name, first, second in switches} == CHOICES
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -322,9 +322,9 @@ def test_drawing_without_matplotlib_names_the_extra(frontier, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"n_bootstrap": 30}, ValueError, "needs the rows"),
+        ({"n_bootstrap": 30}, ValueError, "needs rows"),
         ({"n_bootstrap": 1}, ValueError, "n_bootstrap=1 must be 20 or more"),
-        ({"sensitive_features": ["a", "b"]}, ValueError, "groups of their own"),
+        ({"sensitive_features": ["a", "b"]}, ValueError, "their own groups"),
         ({"fairness_weights": []}, ValueError, "fairness_weights is empty"),
         ({"fairness_weights": [-1.0]}, ValueError, "fairness_weights=-1.0"),
         ({"radius": "small"}, TypeError, "radius='small'"),
@@ -408,7 +408,7 @@ def test_the_whole_curve_counts_groups_as_it_is_told():
 
 def test_one_group_beside_rows_without_a_label_has_no_trade_off():
     X = np.random.default_rng(0).standard_normal((40, 3))
-    with pytest.raises(ValueError, match="at least 2 groups to compare, and there are 1"):
+    with pytest.raises(ValueError, match="at least 2 groups to compare, but there are 1"):
         fairness_frontier(X, 1, sensitive_features=["a", None] * 20, missing_groups="total_only")
 
 

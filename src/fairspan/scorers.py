@@ -1,6 +1,6 @@
 """Scorers for scikit-learn's searches that receive the groups of the rows they score.
 
-A plain function as ``scoring`` never sees the groups, and would score without them in silence.
+A plain function as ``scoring`` never sees the groups, and would silently score without them.
 These objects ask for ``sensitive_features`` through metadata routing, and raise when they get none.
 """
 

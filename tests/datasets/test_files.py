@@ -74,8 +74,8 @@ def test_without_a_mirror_the_public_copy_is_fetched(server, tmp_path):
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        (Answer(TABLE[:-1] + b"!"), "not the data the registry knows"),
-        (Answer(TABLE[:50]), "not the data the registry knows"),
+        (Answer(TABLE[:-1] + b"!"), "does not match the registry"),
+        (Answer(TABLE[:50]), "does not match the registry"),
         (Answer(TABLE[:50], announced=len(TABLE)), "50 bytes read"),
         (Answer(b"sorry", status=500), "500 Server Error"),
         (Answer(b"gone", status=404), "404 Client Error"),

@@ -1,4 +1,4 @@
-"""What is known about a data set before it is loaded."""
+"""Facts about a data set before it is loaded."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class DatasetInfo:
 
     @property
     def description(self) -> str:
-        """All of it as text."""
+        """The facts as text."""
         facts = {
             "Sensitive": self.attribute,
             "Source": self.source,

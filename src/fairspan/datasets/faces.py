@@ -1,4 +1,4 @@
-"""Labeled Faces in the Wild: one packed file of small grey faces, built from its public source.
+"""Labeled Faces in the Wild: one packed file of small grey images, built from its source.
 
 The source is a folder of text files, one a face (img0.txt and so on: grey values in thirds of a
 level, row by row) and one a label (sex.txt, white.txt, black.txt, asian.txt: one 0 or 1 a face).
@@ -42,7 +42,7 @@ LABELS = ("sex", *RACE)
 
 @dataclass(frozen=True)
 class FaceSet:
-    """What the packed arrays must be: how many faces, of what shape, with which digests."""
+    """The expected packed arrays: number of faces, shape and digests."""
 
     n_faces: int
     shape: tuple[int, int]
@@ -70,7 +70,7 @@ LFW = FaceSet(
 def build_lfw(
     source: str | os.PathLike[str], *, data_home: str | os.PathLike[str] | None = None
 ) -> Path:
-    """Build the packed file of faces from its public source, downloaded beforehand.
+    """Build the packed file of faces from its public source, which is already downloaded.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def build_lfw(
 def load_faces(
     entry: DatasetInfo, folder: Path, mirror: str | None, sensitive: Any, faces: FaceSet = LFW
 ) -> Dataset:
-    """Read the packed file, which is fetched or built first if it is absent."""
+    """Read the packed file; fetch or build it first if it is missing."""
     columns = _columns(sensitive)
     target = folder / entry.file_name
     if not target.exists():
@@ -129,7 +129,7 @@ def pack(files: Iterable[tuple[str, bytes]], what: str, faces: FaceSet) -> Array
             levels = _numbers(name, data, images[0].size, most=255)
             images[int(stem.removeprefix("img"))] = np.rint(levels).reshape(faces.shape)
     if lacking:
-        raise ValueError(f"{what} lacks {len(lacking)} files of the faces, as {min(lacking)}.")
+        raise ValueError(f"{what} lacks {len(lacking)} files of faces, such as {min(lacking)}.")
     arrays = {"images": images, **labels}
     faces.check(what, arrays)
     return arrays
@@ -198,7 +198,7 @@ def _fetch(entry: DatasetInfo, target: Path, mirror: str | None, faces: FaceSet)
 
 
 def _columns(sensitive: Any) -> tuple[str, ...]:
-    """Name the label columns that are asked for; race stands for its three."""
+    """Return the requested label columns; "race" stands for its three."""
     asked = ["sex"] if sensitive is None else sensitive
     asked = [asked] if isinstance(asked, str) else list(asked)
     columns: dict[str, None] = {}
@@ -206,12 +206,12 @@ def _columns(sensitive: Any) -> tuple[str, ...]:
         check_choice("sensitive", name, (*LABELS, "race"))
         columns |= dict.fromkeys(RACE if name == "race" else (name,))
     if not columns:
-        raise ValueError(f"sensitive={sensitive!r} names no label; leave it out for 'sex'.")
+        raise ValueError(f"sensitive={sensitive!r} contains no label; leave it out for 'sex'.")
     return tuple(columns)
 
 
 def _numbers(name: str, data: bytes, count: int, most: int) -> FloatArray:
     values = np.array(data.split(), dtype=np.float64)
     if values.size != count or not ((values >= 0) & (values <= most)).all():
-        raise ValueError(f"{name} must hold {count} numbers from 0 to {most}; it does not.")
+        raise ValueError(f"{name} does not have {count} numbers between 0 and {most}.")
     return values

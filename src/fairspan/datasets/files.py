@@ -1,7 +1,7 @@
-"""Where data files are, and how they get there: looked up first, fetched only if absent.
+"""Data files: looked up in a folder first, and fetched only if they are missing.
 
-A download is checked before it is written, and written beside its place and then moved there:
-whatever interrupts it, no bad file is ever found, and the next call starts afresh.
+A download is checked, written to a temporary file and then moved into place: whatever interrupts
+it leaves no bad file behind, and the next call starts again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CHUNK = 1 << 20
 
 
 def data_directory(data_home: str | os.PathLike[str] | None = None) -> Path:
-    """Find the folder of the data files; it need not exist yet.
+    """Return the folder of the data files; it need not exist yet.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def data_directory(data_home: str | os.PathLike[str] | None = None) -> Path:
 
 
 def user_cache(platform: str, environment: Mapping[str, str]) -> Path:
-    """Find the user's cache: pooch's choice, made here so that it needs no pooch."""
+    """Return the user's cache folder, as pooch would, without needing pooch."""
     if platform == "win32":
         local = environment.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
         return Path(local) / "fairspan" / "fairspan" / "Cache"
@@ -58,7 +58,7 @@ def user_cache(platform: str, environment: Mapping[str, str]) -> Path:
 
 
 def local_bytes(entry: DatasetInfo, folder: Path, mirror: str | None = None) -> bytes:
-    """Read a file of known digest from the folder; if it is absent, fetch it there first."""
+    """Read a file of known digest from the folder; fetch it first if it is missing."""
     target = folder / entry.file_name
     if target.exists():
         data = target.read_bytes()
@@ -78,22 +78,21 @@ def local_bytes(entry: DatasetInfo, folder: Path, mirror: str | None = None) -> 
 
 
 def address(entry: DatasetInfo, mirror: str | None) -> str:
-    """Say where to fetch from: the public copy, or the file of that name at a mirror."""
+    """Return where to fetch from: the public copy, or a mirror."""
     return entry.url if mirror is None else f"{mirror.rstrip('/')}/{entry.file_name}"
 
 
 def check_digest(what: str, data: Any, expected: str) -> None:
-    """Check that bytes or a contiguous array are those the registry knows."""
+    """Check bytes or a contiguous array against the digest in the registry."""
     found = hashlib.sha256(data).hexdigest()
     if found != expected:
         raise ValueError(
-            f"{what} is not the data the registry knows: its sha256 is {found}, expected is "
-            f"{expected}."
+            f"{what} does not match the registry: its sha256 is {found}, expected is {expected}."
         )
 
 
 def download(url: str, stream: IO[bytes]) -> None:
-    """Copy what is at an address into a stream."""
+    """Download from an address into a stream."""
     import pooch
 
     logging.getLogger("fairspan").info("Fetching %s", url)
@@ -104,16 +103,16 @@ def download(url: str, stream: IO[bytes]) -> None:
 
 @contextmanager
 def replaceable(target: Path) -> Iterator[None]:
-    """Say, when a file that is there is not right, how to get another; it may be the user's own."""
+    """Add to an error about an existing file how to replace it."""
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"{error} Remove {target} and load again to fetch it anew.") from error
+        raise ValueError(f"{error} Remove {target} and load again to fetch it.") from error
 
 
 @contextmanager
 def explained(entry: DatasetInfo, folder: Path, remedy: str) -> Iterator[None]:
-    """Say, when a file cannot be had, which one it is, why, and what to do by hand."""
+    """Explain which file cannot be fetched, why, and how to get it by hand."""
     missing = f"The data set {entry.name!r} needs {entry.file_name}, which is not in {folder}"
     by_hand = (
         f"By hand: {remedy}; or name a folder that has it with data_home=... or {ENVIRONMENT}."

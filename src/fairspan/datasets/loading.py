@@ -1,4 +1,4 @@
-"""The front door: a name becomes data."""
+"""Loading a data set by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data sets by name: their files, where they come from, whom to cite, their sizes."""
+"""The data sets by name: files, sources, citations and sizes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PREPARED_BY = (
 
 
 def _entry(name: str, facts: dict[str, Any]) -> DatasetInfo:
-    """Complete what the file says; all tables come from one place, prepared alike."""
+    """Complete an entry; all tables come from one source, prepared alike."""
     if name == "lfw":
         return DatasetInfo(name, sha256="", **facts)
     dropped = tuple(facts.pop("dropped", ()))
@@ -53,7 +53,7 @@ def names() -> tuple[str, ...]:
 
 
 def info(name: str) -> DatasetInfo:
-    """Look up what is known about a data set, without loading it.
+    """Return the facts about a data set without loading it.
 
     Parameters
     ----------

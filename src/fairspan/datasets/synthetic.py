@@ -1,4 +1,4 @@
-"""Data made here: the toy of Figure 1, and data whose best projection is known in closed form."""
+"""Synthetic data: the toy of Figure 1, and data with a known optimum."""
 
 from __future__ import annotations
 
@@ -167,14 +167,14 @@ def make_known_optimum(
 
 
 def _variances(n_groups: int, n_shared: int, n_noise: int) -> FloatArray:
-    """Variance of each group (rows) in each direction of the basis."""
+    """Return the variance of each group (rows) in each direction of the basis."""
     shared = np.full((n_groups, n_shared), _SHARED)
     own = np.where(np.eye(n_groups, dtype=bool), _STRONG, _WEAK)
     return np.hstack([shared, own, np.full((n_groups, n_noise), _NOISE)])
 
 
 def _best_shares(shares: FloatArray, weight: float) -> FloatArray:
-    """How much of each group's own direction to keep: alike for the j largest groups."""
+    """Return how much of each group's own direction to keep: alike for the j largest groups."""
     n_groups = len(shares)
     largest = np.argsort(-shares, kind="stable")
     served = np.arange(1, n_groups + 1)
@@ -186,7 +186,7 @@ def _best_shares(shares: FloatArray, weight: float) -> FloatArray:
 
 
 def _rows(size: int, variances: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Rows of mean 0 whose second moment is the diagonal of the variances, up to rounding."""
+    """Make rows of mean 0 whose second moment is diagonal, with these variances."""
     drawn = np.column_stack([np.ones(size), rng.standard_normal((size, len(variances)))])
     orthonormal = np.linalg.qr(drawn)[0][:, 1:]
     return np.asarray(orthonormal * np.sqrt(size * variances))
@@ -197,6 +197,6 @@ def _generator(random_state: Any) -> np.random.Generator:
     if known or (is_integer(random_state) and random_state >= 0):
         return np.random.default_rng(random_state)
     raise ValueError(
-        f"random_state={random_state!r} is not a seed; use None, an int from 0 on or numpy's "
+        f"random_state={random_state!r} is not a seed; use None, a non-negative int or numpy's "
         "Generator."
     )

@@ -1,4 +1,4 @@
-"""The 14 tables: csv files whose last column is the sensitive attribute, before it a label."""
+"""The 14 tables: csv files whose last two columns are a label and the sensitive attribute."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEAST_SPREAD, _MOST_SPREAD = 1e-5, 1000.0
 
 
 def parse_table(data: bytes, entry: DatasetInfo, column_rule: str) -> Dataset:
-    """Make a data set of the bytes of a csv file.
+    """Parse the bytes of a csv file.
 
     Parameters
     ----------

@@ -162,7 +162,7 @@ moments_, result_
         basis = program.basis
         subspace = basis @ top_space(found.matrix, problem.k).vectors
         self.relaxation_ = basis @ found.matrix @ basis.T
-        # The mean alone is told as a total error, like everywhere else.
+        # The mean alone is reported as a total error, like everywhere else.
         shift = problem.scale if self.constraint == "mean" else 0.0
         value, bound = found.objective + shift, found.lower_bound + shift
         gap = relative_gap(value, bound, problem.scale if shift else 0.0)

@@ -33,7 +33,7 @@ class NullSpaceFairPCA(BaseFairPCA):
     n_components : int, default=2
         Number of components, at most the number of directions that are left.
     n_covariance_directions : int, default=0
-        How many directions of different covariance are removed besides.
+        How many directions of different covariance are removed as well.
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
 

@@ -107,7 +107,7 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         Seconds after which "newton" gives up proving, a safety net. If it was needed,
         ``result_.was_cut`` is True.
     n_init : int, default=20
-        Random starts of "subgradient", besides one from PCA.
+        Random starts of "subgradient", in addition to one from PCA.
     retraction : {"qr", "polar"}, default="qr"
         How a step of "subgradient" returns to the manifold.
     random_state : int, RandomState instance, Generator or None, default=None

@@ -46,7 +46,7 @@ class FairPCA(BaseFairPCA):
         few extreme rows decide, see :func:`fairspan.inference.support`. It needs rows in memory.
     tol : float, default=1e-8
         The relative gap between value and proved bound at which the search ends; of a loss that
-        vanishes beside the total variance, relative to a ten-thousandth of the latter.
+        is negligible compared with the total variance, relative to a ten-thousandth of that.
     max_iter : int, default=1000
         Most eigen-solves ("exact"), or the number of steps ("multiplicative_weights").
     learning_rate : float, default=1.0

@@ -1,1 +1,1 @@
-"""The paper's experiments, each by one command: rows first, then tables and figures from rows."""
+"""The paper's experiments, one command each: rows first, then tables and figures."""

@@ -47,7 +47,7 @@ def count(rows: Sequence[Row]) -> list[Row]:
 
 
 def table(counts: Sequence[Row]) -> Table:
-    """Set the counts in a table.
+    """Return the counts as a table.
 
     Parameters
     ----------

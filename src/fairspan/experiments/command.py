@@ -1,4 +1,4 @@
-"""``fairspan reproduce TARGET``: a table or figure of the paper, made anew beside the paper's."""
+"""``fairspan reproduce TARGET``: a table or figure of the paper, next to the original."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SWITCHES = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command can be told."""
+    """Add the options of the command."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     width = max(map(len, TARGETS))
     lines = [f"  {name:<{width}}  {target.summary}" for name, target in TARGETS.items()]
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Reproduce what was asked for; what an earlier run has done is not done again."""
+    """Reproduce the targets, reusing the rows of earlier runs."""
     chosen = list(TARGETS) if options.target == "all" else [options.target]
     try:
         check_integer("workers", options.workers, 1)
@@ -95,7 +95,7 @@ def _request(options: argparse.Namespace) -> Request:
         given = getattr(options, name) or []
         twice = [value for i, value in enumerate(given) if value in given[:i]]
         if twice:
-            raise ValueError(f"{name}: {twice[0]!r} is given twice; name each one once.")
+            raise ValueError(f"{name}: {twice[0]!r} is given twice; name each only once.")
     return Request(
         output=options.output,
         settings=Settings(**{name: getattr(options, name) for name in CHOICES}),
@@ -106,7 +106,7 @@ def _request(options: argparse.Namespace) -> Request:
 
 
 def _fitting(chosen: Sequence[str], request: Request) -> Iterator[tuple[str, Request]]:
-    """Give each target the names it can be told, and refuse those that none of them knows."""
+    """Give each target the names it knows, and refuse names that no target knows."""
     known = [TARGETS[name] for name in chosen]
     _check_names("datasets", request.datasets, known)
     _check_names("methods", request.methods, known)
@@ -126,7 +126,7 @@ def _check_names(option: str, given: Sequence[str] | None, targets: Sequence[Tar
         return
     allowed = list(dict.fromkeys(name for target in targets for name in getattr(target, option)))
     if not allowed:
-        raise ValueError(f"{option}={list(given)}: this target has no choice of {option}.")
+        raise ValueError(f"{option}={list(given)}: this target does not take {option}.")
     for name in given:
         if name == FACES and FACES not in allowed:
             raise ValueError(
@@ -142,7 +142,7 @@ def _check_tools(chosen: Sequence[str]) -> None:
 
 
 def _needed(tasks: dict[str, list[Task]], output: Path) -> list[str]:
-    """Name the data sets that are still to be worked on."""
+    """Return the data sets that still have work to do."""
     left = (task.dataset for some in tasks.values() for task in pending(some, output))
     return list(dict.fromkeys(name for name in left if name is not None))
 

@@ -1,4 +1,4 @@
-"""Our numbers beside the paper's: means over splits, differences, and why they differ."""
+"""Our numbers next to the paper's: means over splits, differences and their reasons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairspan.experiments.store import Row
 from fairspan.experiments.tables import Table
 
 SPLITS = 10
-"""The paper's means are over so many."""
+"""The number of splits behind the paper's means."""
 VISIBLE = 5e-3
 """Relative differences from the paper beyond this are explained, where the reason is known."""
 
@@ -82,7 +82,7 @@ def compare(
     settings: Settings,
     n_splits: int = SPLITS,
 ) -> Table:
-    """Set our means beside the paper's.
+    """Return our means next to the paper's.
 
     Parameters
     ----------
@@ -144,14 +144,14 @@ LABELS = {
 
 
 def titles() -> dict[str, str]:
-    """Give the paper's titles of data sets by name."""
+    """Return the paper's titles of data sets by name."""
     return {name: entry[0] for name, entry in published.datasets().items()}
 
 
 def why(
     row: Row, values: Sequence[str], theirs: tuple[float, ...] | None, settings: Settings
 ) -> str | None:
-    """Say why a row differs from the paper's, where that is known.
+    """Explain why a row differs from the paper's, if the reason is known.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The paper's figures, drawn from rows alone, as svg and png; the same rows give the same bytes."""
+"""The paper's figures as svg and png, drawn from rows; equal rows give equal bytes."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def draw_radius(rows: Sequence[Row]) -> Any:
     Returns
     -------
     matplotlib.figure.Figure
-        The figure: the default large, the others beside it.
+        The figure: the default large, the others next to it.
     """
     figure = new_figure((11, 5), _NEED)
     panels = figure.subplot_mosaic([[0, 0, 1], [0, 0, 2], [0, 0, 3]])

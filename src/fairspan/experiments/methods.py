@@ -1,4 +1,4 @@
-"""The compared methods by name: their grids, and how whole grids are fitted to moments at once."""
+"""The compared methods by name, with their grids, fitted to moments."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NEGLIGIBLE = 1e-3
 """A delta that provably cannot lower the error by a larger share is solved as delta = 0."""
 _LARGE = 200
 _LARGE_STEPS = 60
-"""From so many features on, the splitting method of CFPCA (both) is stopped after these steps."""
+"""With this many features, the splitting method of CFPCA (both) stops after these steps."""
 
 Parameters = dict[str, float]
 
@@ -56,7 +56,7 @@ class Fit(NamedTuple):
 
 
 class Method(NamedTuple):
-    """Candidates of a method, and how some of them are fitted to moments, with a seed."""
+    """The candidates of a method, and a function that fits some of them to moments."""
 
     grid: tuple[Parameters, ...]
     fit: Callable[[GroupMoments, Sequence[Parameters], int], list[Fit]]
@@ -66,12 +66,12 @@ class Method(NamedTuple):
         return self.fit(moments, [self.grid[i] for i in chosen], seed)
 
     def label(self, chosen: int) -> str:
-        """Give the parameters of a candidate as text."""
+        """Return the parameters of a candidate as text."""
         return " ".join(f"{name}={value:g}" for name, value in self.grid[chosen].items())
 
 
 def method(name: str, settings: Settings) -> Method:
-    """Give a method by its name.
+    """Return a method by name.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def _rfpca(
 
 
 def _descent(settings: Settings, seed: int) -> SolverOptions:
-    """The paper's algorithm: random starts only, and the best of the last iterates."""
+    """Return the paper's algorithm: random starts only, best of the last iterates."""
     return SolverOptions(
         "subgradient",
         max_iter=settings.descent_steps,
@@ -220,6 +220,6 @@ def _estimated(
 
 
 def _projection(prepared: Prepared, V: FloatArray, gap: float) -> Fit:
-    """Keep a subspace in PCA's basis: what leaks after each column is scaled depends on it."""
+    """Return a fit in PCA's basis, on which leakage after scaling depends."""
     components, _ = prepared.canonical(V.T)
     return Fit(V @ V.T, components, gap)

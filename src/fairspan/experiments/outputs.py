@@ -1,4 +1,4 @@
-"""Files from rows: each target's csv, tables and figures."""
+"""Files from rows: csv, tables and figures of each target."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SCORES = ("abdiff", "are")
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for; None stands for a target's own default.
+    """A request; None stands for a target's own default.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Request:
 
     @property
     def method_names(self) -> list[str]:
-        """The methods asked for, all by default."""
+        """The requested methods, all by default."""
         return list(self.methods or TITLES)
 
 
@@ -60,7 +60,7 @@ def write_sizes(rows: list[Row], request: Request) -> list[Path]:
 
 
 def write_table1(rows: list[Row], request: Request) -> list[Path]:
-    """Write the out-of-sample scores, and the claims where all methods are there."""
+    """Write the out-of-sample scores, and the claims if all methods are present."""
     title = "Table 1: out of sample, three components"
     paper = published.scores("out_of_sample")
     files = _write_scores("table1", title, rows, _SCORES, paper, request)
@@ -80,7 +80,7 @@ def write_in_sample(rows: list[Row], request: Request) -> list[Path]:
 
 
 def write_leakage(rows: list[Row], request: Request) -> list[Path]:
-    """Write how well groups are told apart."""
+    """Write how well groups can be separated."""
     title = "Delta F_Lin: how far a linear rule separates the groups after the projection"
     paper = published.scores("delta_f_lin")
     return _write_scores("table-leakage", title, rows, ("delta_f_lin",), paper, request)

@@ -41,7 +41,7 @@ class Part(NamedTuple):
 
     @property
     def moments(self) -> GroupMoments:
-        """What methods need to know about the rows."""
+        """The moments of the rows."""
         return GroupMoments.from_arrays(self.X, self.groups)
 
 
@@ -54,7 +54,7 @@ class Scores(NamedTuple):
 
 
 class Judge(NamedTuple):
-    """Second moments of all rows and of the groups' rows, which may be centred differently."""
+    """Second moments of all rows and of each group, which may be centred differently."""
 
     rows: FloatArray
     groups: FloatArray
@@ -66,7 +66,7 @@ class Judge(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """What a method is fitted on, and what judges it."""
+    """Moments to fit a method to, and a judge of the result."""
 
     moments: GroupMoments
     judge: Judge
@@ -104,7 +104,7 @@ def split_rows(groups: IntArray, seed: int, share: float = 0.3) -> tuple[IntArra
 
 
 def standardized(train: Part, test: Part, *, scale: bool = True) -> tuple[Part, Part]:
-    """Put both parts into units of the training part: mean 0 and, if asked for, deviation 1.
+    """Standardise both parts by the training part: mean 0 and, optionally, deviation 1.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def standardized(train: Part, test: Part, *, scale: bool = True) -> tuple[Part, 
 
 
 def judge(rows: FloatArray, train: Part, test: Part, centering: str = "group") -> Judge:
-    """Gather what judges a projection.
+    """Make the judge of a projection.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tasks to rows, in parallel: what is on disk is done, what is missing is made.
+"""Running tasks in parallel; tasks whose rows are on disk are not repeated.
 
 A run may be killed at any moment; the same command continues. Several runs may share a folder: they
 write the same files, each at once.
@@ -48,7 +48,7 @@ class Task(NamedTuple):
 
 
 def pending(tasks: Iterable[Task], output: Path) -> list[Task]:
-    """Tell which tasks have no rows yet.
+    """Return the tasks that have no rows yet.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def pending(tasks: Iterable[Task], output: Path) -> list[Task]:
 
 
 def run_tasks(tasks: Sequence[Task], output: Path, *, workers: int, label: str) -> list[Row]:
-    """Do the tasks that are not done and read the rows of all.
+    """Run the tasks that are not done, and read the rows of all.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def _place(task: Task, output: Path) -> Path:
 
 
 def _finished(batches: list[list[Task]], output: Path, workers: int) -> Iterator[int]:
-    """Work through batches; after each, tell how many tasks it had."""
+    """Run batches; after each, yield how many tasks it had."""
     if workers == 1:
         with threadpool_limits(1):
             for batch in batches:
@@ -124,7 +124,7 @@ def _do(batch: list[Task], output: Path) -> int:
 
 
 def _start_worker() -> None:
-    """Use one thread, end quietly when interrupted, and end when the parent does, however it ends.
+    """Use one thread, ignore interrupts, and exit when the parent exits.
 
     The limit of threads lasts as long as the process.
     """

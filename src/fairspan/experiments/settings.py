@@ -1,4 +1,4 @@
-"""What an experiment can be told: the paper's protocol, and what its program did differently."""
+"""Settings of experiments: the paper's protocol, and where its program deviates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows an experiment works on: the paper's tables, and its faces at 24 x 24 pixels."""
+"""Data of the experiments: the paper's tables, and its faces at 24 x 24 pixels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIDE = 24
 
 
 def check_available(names: Iterable[str]) -> None:
-    """Load data sets once: what is missing shows, or is fetched, before any work begins.
+    """Load data sets once, so that missing ones are fetched or reported before any work.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def check_available(names: Iterable[str]) -> None:
 
 
 def rows_of(name: str, seed: int, settings: Settings) -> Part:
-    """Give a data set as the paper uses it.
+    """Return a data set as the paper uses it.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def _faces(seed: int) -> Part:
 
 
 def resampling(n: int, m: int) -> FloatArray:
-    """Give the matrix that rescales n pixels to m <= n: bicubic, widened against aliasing.
+    """Return the matrix that rescales n pixels to m <= n (bicubic, antialiased).
 
     The kernel is Keys' cubic (a = -1/2), stretched to the size of the new pixels, as imaging
     libraries do by default.

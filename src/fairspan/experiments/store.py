@@ -1,4 +1,4 @@
-"""Rows on disk: one small file for each task, never half written, never of mixed settings."""
+"""Rows on disk: one small file per task, written atomically, never with mixed settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STALE = 60.0
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all.
+    """Write a file atomically.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ def read_rows(path: Path) -> list[Row]:
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     except ValueError as error:
         raise ValueError(
-            f"{path} is not a file of rows ({error}); delete it, and the same command makes it "
-            "anew."
+            f"{path} is not a file of rows ({error}); delete it, and the same command writes it "
+            "again."
         ) from None
 
 
 def clean(folder: Path) -> None:
-    """Remove what killed runs have left unfinished.
+    """Remove the unfinished files of killed runs.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def clean(folder: Path) -> None:
 
 
 def check_writable(folder: Path) -> None:
-    """Make a folder and try to write into it.
+    """Create a folder and check that it can be written to.
 
     Parameters
     ----------

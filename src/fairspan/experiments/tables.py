@@ -1,4 +1,4 @@
-"""Tables of text in four shapes: csv, Markdown, LaTeX and a page of html."""
+"""Tables as csv, Markdown, LaTeX and html."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Table:
     notes: Sequence[str] = ()
 
     def markdown(self) -> str:
-        """Give the table as Markdown."""
+        """Return the table as Markdown."""
         marks = [":--" if j < self.n_words else "--:" for j in range(len(self.columns))]
         lines = [f"# {self.title}", "", _line(self.columns), _line(marks)]
         lines += [_line(row) for row in self.rows]
@@ -46,7 +46,7 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def latex(self) -> str:
-        """Give the table as LaTeX (packages booktabs and longtable)."""
+        """Return the table as LaTeX (packages booktabs and longtable)."""
         shape = "l" * self.n_words + "r" * (len(self.columns) - self.n_words)
         lines = [f"% {self.title}", rf"\begin{{longtable}}{{{shape}}}", r"\toprule"]
         lines += [_latex_line(self.columns), r"\midrule", r"\endhead"]
@@ -56,7 +56,7 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def html(self) -> str:
-        """Give the table as a page that stands alone."""
+        """Return the table as a self-contained html page."""
         lines = [
             "<!DOCTYPE html>",
             '<html lang="en"><head><meta charset="utf-8">',

@@ -1,4 +1,4 @@
-"""What can be reproduced: for each target its tasks, and its files from rows."""
+"""Targets of reproduction: their tasks, and their files from rows."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _leakage_tasks = partial(_split_tasks, "leakage", trials.leakage)
 
 
 def _face_tasks(request: Request) -> list[Task]:
-    """Faces are centred but not scaled, with two folds and 500 steps of descent."""
+    """Make the tasks of the faces: centred, not scaled, two folds, 500 steps of descent."""
     settings = replace(request.settings, n_folds=2, scale=False, descent_steps=500)
     return _score_tasks(replace(request, settings=settings), [FACES])
 

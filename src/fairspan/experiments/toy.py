@@ -52,7 +52,7 @@ def sample(rng: np.random.Generator, sizes: tuple[int, ...]) -> Part:
 
 
 def points(seed: int) -> list[Row]:
-    """Give the points of Figure 1.
+    """Return the points of Figure 1.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def points(seed: int) -> list[Row]:
 
 
 def arrows(source: str, seed: int) -> list[Row]:
-    """Give the directions of Figure 1.
+    """Return the directions of Figure 1.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def scores(dataset: str, seed: int, name: str, settings: Settings) -> list[Row]:
 
 
 def leakage(dataset: str, seed: int, name: str, settings: Settings) -> list[Row]:
-    """Measure how far a linear rule tells the groups of the projected test part apart.
+    """Measure how well a linear rule separates the groups of the projected test part.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class Point(NamedTuple):
 
     @classmethod
     def of(cls, weight: float, radius: Radius, found: SolverResult) -> Point:
-        """Take over what a result claims."""
+        """Make a point from a result."""
         proof = (found.objective, found.lower_bound, found.optimality_gap)
         return cls(weight, radius, found.group_errors, *proof, found.status, found.is_hidden)
 
@@ -82,7 +82,7 @@ def solve_points(
 
 
 def curve_points(trade_off: TradeOff) -> list[Point]:
-    """Give the points of the complete curve at radius 0, each with the weight it is optimal for.
+    """Return the points of the complete curve at radius 0, with their fairness weights.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a trade-off is asked for: which groups and how they count, fairness weights, radii."""
+"""The request of a trade-off: groups, fairness weights and radii."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any
 
 from fairspan.fitting import Counting, Radius
+from fairspan.ground.listed import listed
 from fairspan.ground.parameters import check_listing, check_number, is_listing
 from fairspan.moments.group_moments import GroupMoments
 
@@ -17,7 +18,7 @@ Grid = Sequence[tuple[float, Radius]]
 def moments_to_compare(
     X_or_moments: Any, sensitive_features: Any, counting: Counting, n_bootstrap: int
 ) -> GroupMoments:
-    """Take moments as they are, or make them of rows; there must be groups to compare.
+    """Return moments, or compute them from rows; there must be two groups to compare.
 
     Parameters
     ----------
@@ -38,12 +39,12 @@ def moments_to_compare(
     if isinstance(X_or_moments, GroupMoments):
         if sensitive_features is not None:
             raise ValueError(
-                "sensitive_features is given together with moments, which have groups of their own "
-                f"({list(X_or_moments.labels[:5])}); leave it out."
+                "sensitive_features is given together with moments, which have their own groups "
+                f"({listed(X_or_moments.labels)}); leave it out."
             )
         if n_bootstrap:
             raise ValueError(
-                f"n_bootstrap={n_bootstrap} needs the rows, which moments do not hold; give X and "
+                f"n_bootstrap={n_bootstrap} needs rows, which moments do not contain; pass X and "
                 "sensitive_features, or n_bootstrap=0."
             )
         moments = X_or_moments
@@ -54,7 +55,7 @@ def moments_to_compare(
     compared = int(counting.in_gap(moments).sum())
     if compared < 2:
         raise ValueError(
-            f"A trade-off needs at least 2 groups to compare, and there are {compared}. Pass "
+            f"A trade-off needs at least 2 groups to compare, but there are {compared}. Pass "
             "sensitive_features=...."
         )
     return moments

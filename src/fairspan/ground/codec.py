@@ -32,7 +32,7 @@ def encode(value: Any, arrays: Arrays, path: str, classes: Mapping[str, type]) -
     arrays : dict
         Takes the arrays that are met.
     path : str
-        Where the value stands, for messages and as the name of an array.
+        Path of the value, for messages and as the name of an array.
     classes : mapping of str to type
         Dataclasses that may occur.
 

@@ -7,7 +7,7 @@ CURVE, PCA, FAIR, TEXT, REGION = "#0072b2", "#d55e00", "#00795a", "#4a5560", "#d
 OTHER = "#a6508a"
 """A method to compare with."""
 PALE = "#bbbbbb"
-"""What stands in the background."""
+"""Background elements."""
 SERIES = ("#333333", "#cc79a7", "#b8860b", "#56b4e9", "#7a5ac8", "#00795a", "#d55e00", "#0072b2")
 """Things without a meaning of their own, such as radii or groups; used again after the last."""
 

@@ -161,7 +161,7 @@ def check_finite(X: Any, names: Sequence[str] | None = None) -> None:
     X : ndarray, csr or csc array of shape (n_rows, n_features)
         Floats.
     names : sequence of str, optional
-        Names of the columns; without them, their positions are given.
+        Names of the columns; their positions if not given.
     """
     try:
         check_array(X, accept_sparse=True, dtype=None, input_name="X")

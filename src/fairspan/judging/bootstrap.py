@@ -145,7 +145,7 @@ def bootstrap_intervals(
 
 
 def check_resampling(moments: GroupMoments) -> None:
-    """Raise where so many groups are so small that most replicates would miss one."""
+    """Raise if groups are so small that most replicates would miss one."""
     if float(np.prod(1 - np.exp(-moments.counts.astype(float)))) < 0.5:
         smallest = moments.labels[int(np.argmin(moments.counts))]
         raise ValueError(

@@ -49,7 +49,7 @@ def compare(
     sensitive_features : array-like, frame or dict
         The group of each training row.
     X_test, sensitive_features_test : optional
-        Rows to judge on besides.
+        More rows to judge on.
     centering : {"global", "group"}, default="global"
         From where group errors are measured; the total error always uses the global mean.
     standardize : bool, default=False

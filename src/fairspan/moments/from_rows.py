@@ -27,7 +27,7 @@ _CHUNK_BYTES = 2**23
 NEAR = 8
 _WIDE = 256
 """With this many features a row is long enough to be fetched by itself, and a matrix of features
-too large to be written anew for every block."""
+too large to be rewritten for every block."""
 _FEW_ROWS = 2
 """Wide data with this many features a row is held in the space that the rows span."""
 _VANISHES = 1e-150

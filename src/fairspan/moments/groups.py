@@ -27,7 +27,7 @@ MISSING: Label = "missing"
 MISSING_GROUPS = ("raise", "own_group", "total_only")
 
 _FEW = 32
-"""Up to so many groups, comparing the column with each label beats sorting it."""
+"""Up to this many groups, comparing the column with each label beats sorting it."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Where to draw, and the look that all pictures share."""
+"""Axes, and the common style of all plots."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 
 def axes_or_new(ax: Any, size: tuple[float, float] = (7.0, 4.5)) -> Any:
-    """Give the axes, or those of a new figure."""
+    """Return the axes, or those of a new figure."""
     if ax is not None:
         if not hasattr(ax, "spines"):
-            raise TypeError(f"ax={ax!r} is no axes of matplotlib; leave it out for a new figure.")
+            raise TypeError(f"ax={ax!r} is not a matplotlib Axes; leave it out for a new figure.")
         return ax
     with matplotlib_for("Plots need"):
         import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ def axes_or_new(ax: Any, size: tuple[float, float] = (7.0, 4.5)) -> Any:
 
 
 def new_figure(size: tuple[float, float], who: str) -> Any:
-    """Give a figure that no window shows, for files."""
+    """Return a figure that is not shown in a window."""
     with matplotlib_for(who):
         from matplotlib.figure import Figure
     return Figure(figsize=size, layout="constrained")
@@ -27,7 +27,7 @@ def new_figure(size: tuple[float, float], who: str) -> Any:
 
 @contextmanager
 def matplotlib_for(who: str) -> Iterator[None]:
-    """Say how to get matplotlib where it is missing."""
+    """Raise an ImportError that says how to install matplotlib."""
     try:
         yield
     except ImportError as error:
@@ -35,6 +35,6 @@ def matplotlib_for(who: str) -> Iterator[None]:
 
 
 def tidy(axes: Any) -> Any:
-    """Leave out the lines that say nothing."""
+    """Hide the spines that carry no information."""
     axes.spines[["top", "right"]].set_visible(False)
     return axes

@@ -1,4 +1,4 @@
-"""What components are made of, and where rows fall on them."""
+"""Plots of components: their loadings, and rows projected on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture of a trade-off: total error against gap, and an inset of all that is attainable."""
+"""Plot of a trade-off: total error against gap, with an inset of the attainable region."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def plot_frontier(frontier: Frontier, ax: Any = None) -> Any:
     """
     if not isinstance(frontier, Frontier):
         raise TypeError(
-            f"frontier is a {type(frontier).__name__}; give what fairness_frontier returns."
+            f"frontier is a {type(frontier).__name__}; pass the result of fairness_frontier."
         )
     axes = axes_or_new(ax, (8.5, 5.5))
     trade_off = frontier.trade_off
@@ -92,7 +92,7 @@ def _set_view(axes: Any, frontier: Frontier, curve: Enclosure) -> None:
 
 
 def _draw_curve(axes: Any, trade_off: TradeOff) -> None:
-    """The curve with its two ends, in front of all that is attainable."""
+    """Draw the curve with its two ends."""
     curve, errors = trade_off.curve, trade_off.region.inner
     for sign in (1.0, -1.0):
         difference, total = sign * (errors[:, 0] - errors[:, 1]), errors @ trade_off.problem.shares
@@ -116,7 +116,7 @@ def _mark(axes: Any, point: Any, color: str, size: float = 10.0) -> None:
 
 
 def _draw_points(axes: Any, frontier: Frontier, style: str) -> None:
-    """The points by radius; those that lie on the curve need no drawing."""
+    """Draw the points by radius, except those on the curve."""
     if style == "o" and not frontier.radius.any():
         return
     for place, radius in enumerate(np.unique(frontier.radius)):
@@ -141,7 +141,7 @@ def _draw_intervals(axes: Any, frontier: Frontier) -> None:
 
 
 def _draw_region(axes: Any, trade_off: TradeOff, labels: tuple[Label, ...]) -> None:
-    """The inset: all attainable pairs of group errors, with the curve on its edge."""
+    """Draw the inset: all attainable pairs of group errors, with the curve on its edge."""
     region, errors = trade_off.region, np.array([line.point for line in trade_off.lines])
     # In the corner that the curve leaves free.
     gaps = np.abs(errors[:, 0] - errors[:, 1])

@@ -1,4 +1,4 @@
-"""Errors of groups: side by side with intervals, and against the number of components."""
+"""Plots of group errors: with intervals, and against the number of components."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def plot_errors_by_components(
     if not isinstance(moments, GroupMoments):
         moments = GroupMoments.from_arrays(X_or_moments, sensitive_features)
     elif sensitive_features is not None:
-        raise ValueError("GroupMoments already hold groups; leave sensitive_features out.")
+        raise ValueError("GroupMoments already contain groups; leave sensitive_features out.")
     if n_components is None:
         n_components = range(1, max(min(_MOST_COMPONENTS, moments.n_features - 1), 1) + 1)
     given = check_listing("n_components", n_components, "a sequence of integers", "number")
@@ -180,6 +180,6 @@ def _errors(
 
 
 def _color(j: int, n: int) -> str:
-    """The chosen colour for one model; for several the first is in the background."""
+    """Return the colour of a model; of several, the first is pale."""
     colors = (palette.CURVE,) if n == 1 else (palette.PALE, palette.CURVE, *palette.SERIES)
     return colors[j % len(colors)]

@@ -1,4 +1,4 @@
-"""How a solver came to its result: the best value so far against the proved bound."""
+"""Plot of the progress of a solver: the best value against the proved bound."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def plot_history(model: Any, *, ax: Any = None) -> Any:
             "result_."
         )
     if not len(result.history):
-        raise ValueError(f"Solver {result.solver!r} kept no history: there was nothing to iterate.")
+        raise ValueError(f"Solver {result.solver!r} has no history, because it did not iterate.")
     # The last step may be a look between two points, after which nothing more is recorded.
     value, bound = np.vstack([result.history, [result.objective, result.lower_bound]]).T
     iterations = np.arange(1, len(value) + 1)

@@ -16,7 +16,7 @@ from fairspan.ground.types import BoolArray, FloatArray
 from fairspan.judging.case import GroupValues
 
 _DIGITS = 10
-"""Scores that agree to so many decimals of the largest are equal."""
+"""Scores that agree to this many decimals of the largest are equal."""
 SCORINGS = ("total_plus_gap", "gap_within_budget", "total_within_budget")
 
 

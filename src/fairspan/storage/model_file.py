@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _FORM = "fairspan.model"
 _VALUES = (GroupMoments, SolverResult, RobustFairObjective)
 _CLASSES: dict[str, type] = {value.__name__: value for value in _VALUES}
-"""What a fitted model may hold besides arrays, numbers and text."""
+"""What a fitted model may hold in addition to arrays, numbers and text."""
 
 
 @dataclass(frozen=True)

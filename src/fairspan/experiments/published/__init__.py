@@ -1,4 +1,4 @@
-"""What the paper reports: the figures of its tables, as data.
+"""The numbers in the paper's tables, as data.
 
 They are taken from "Distributionally Robust Fair Principal Components via Geodesic Descents",
 ICLR 2022: Table 1 (``out_of_sample``), and of its appendix the in-sample errors (``in_sample``),
@@ -19,7 +19,7 @@ Key = tuple[str, str]
 
 @cache
 def scores(table: str) -> dict[Key, tuple[float, ...]]:
-    """Give a table of the paper by data set and method.
+    """Return a table of the paper by data set and method.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def scores(table: str) -> dict[Key, tuple[float, ...]]:
 
 @cache
 def datasets() -> dict[str, tuple[str, int, int, str]]:
-    """Give title, rows, features and sensitive attribute of the paper's data sets, in its order.
+    """Return title, size and sensitive attribute of the paper's data sets, in its order.
 
     Returns
     -------
