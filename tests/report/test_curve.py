@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from fairspan.objectives.robust import RobustFairObjective, radii_from
+from fairspan.objectives.by_group import radii_from
+from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.report._curve import TOLERANCE, trace_page_curve
 from fairspan.report._settings import Settings

@@ -15,7 +15,8 @@ from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
 from fairspan.fitting import Counting, Prepared
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.objectives.robust import RobustFairObjective, radii_from
+from fairspan.objectives.by_group import radii_from
+from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.report._curve import PageCurve, trace_page_curve
 from fairspan.report._settings import Settings
