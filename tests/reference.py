@@ -47,9 +47,7 @@ def compared_objective(
                 best = max(best, value - fairness_weight * (beyond[a] - beyond[b]))
         return best if n_groups > 1 else worst_error(shares[0], errors[0], radii[0])
     worst = [worst_error(1.0, m, e) for m, e in zip(errors, radii, strict=True)]
-    losses = [
-        worst[a] - beyond[a] for a in range(n_groups) if in_gap is None or in_gap[a]
-    ]
+    losses = [worst[a] - beyond[a] for a in range(n_groups) if in_gap is None or in_gap[a]]
     return float(np.dot(shares, worst)) + fairness_weight * max(losses)
 
 
