@@ -28,6 +28,11 @@ class Dataset:
         Size, source, licence, citation and preparation as text.
     image_shape : tuple of int or None
         Rows and columns of pixels, where each row of X is a picture.
+    target : ndarray of shape (n_rows,) or None
+        What a model is to predict, for data that comes with it.
+    columns : dict of str to ndarray, or None
+        All columns of a table of numbers and text by name; ``pandas.DataFrame(columns)`` is the
+        table.
     """
 
     name: str
@@ -37,3 +42,5 @@ class Dataset:
     sensitive_name: str
     description: str
     image_shape: tuple[int, int] | None = None
+    target: Any = None
+    columns: dict[str, Any] | None = None

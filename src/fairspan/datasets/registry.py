@@ -21,8 +21,8 @@ _PREPARED_BY = (
 
 def _entry(name: str, facts: dict[str, Any]) -> DatasetInfo:
     """Complete an entry; all tables come from one source, prepared alike."""
-    if name == "lfw":
-        return DatasetInfo(name, sha256="", **facts)
+    if "licence" in facts:
+        return DatasetInfo(name, **facts)
     dropped = tuple(facts.pop("dropped", ()))
     also = f"; {' and '.join(dropped)} are dropped too" if dropped else ""
     facts["citation"] += f"; {_PREPARED_BY}"
@@ -47,9 +47,9 @@ def names() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The names that :func:`load` takes.
+        Names that :func:`load` takes, besides "adult".
     """
-    return tuple(_REGISTRY)
+    return tuple(name for name in _REGISTRY if name != "adult")
 
 
 def info(name: str) -> DatasetInfo:
@@ -58,7 +58,7 @@ def info(name: str) -> DatasetInfo:
     Parameters
     ----------
     name : str
-        One of :func:`names`.
+        One of :func:`names`, or "adult".
 
     Returns
     -------
@@ -74,7 +74,7 @@ def describe(name: str) -> str:
     Parameters
     ----------
     name : str
-        One of :func:`names`.
+        One of :func:`names`, or "adult".
 
     Returns
     -------
