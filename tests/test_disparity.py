@@ -344,6 +344,10 @@ def test_problems_of_the_papers_tables_are_proved(name, against):
 def test_certify_frontier_and_search_judge_by_the_same_objective():
     X, groups = table(1, 3)
     pca = fit(X, groups, reference="own", radius=1.0, tol=1e-8)
+    M, _ = reference.group_second_moments(X, groups)
+    best = np.array([least(M, 2, unit)[0] for unit in np.eye(3)])
+    edges = np.sqrt(1.0 / np.sqrt(np.bincount(groups)))
+    assert pca.group_references_ == pytest.approx((np.sqrt(best) + edges) ** 2)
     options = {"radius": 1.0, "disparity": "largest", "reference": "own"}
     proved = certify(pca.components_, pca.moments_, fairness_weight=1.0, **options)
     assert proved.objective == pytest.approx(pca.objective_)
