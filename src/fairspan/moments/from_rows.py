@@ -38,12 +38,9 @@ Block = tuple[int, int, IntArray, FloatArray]
 
 
 class RawMoments(NamedTuple):
-    """Sums around a shift, by group."""
+    """Weighted sums of rows and of their outer products around a shift, by group."""
 
     shift: FloatArray
-    counts: npt.NDArray[np.int64]
-    weights: FloatArray
-    squared_weights: FloatArray
     sums: FloatArray
     scatters: FloatArray
 
@@ -84,34 +81,39 @@ def _centered(
         from fairspan.moments.sparse import scatter_sparse as sum_rows
     else:
         sum_rows = scatter_by_group
-    raw = sum_rows(X, groups.codes, len(groups.labels), weight)
+    codes, n_groups = groups.codes, len(groups.labels)
+    shift, sums, scatters = sum_rows(X, codes, n_groups, weight)
     # Missing and infinite values show in the sums, which spares a pass over X to look for
     # them; only then is X searched, to name the columns.
-    if not np.isfinite(raw.sums).all():
+    if not np.isfinite(sums).all():
         check_finite(X, feature_names)
-    for label, total in zip(groups.labels, raw.weights, strict=True):
+    counts = np.bincount(codes, minlength=n_groups)
+    weights, squares = counts.astype(np.float64), counts.astype(np.float64)
+    if weight is not None:
+        weights = np.bincount(codes, weight, n_groups).astype(np.float64)
+        squares = np.bincount(codes, weight**2, n_groups).astype(np.float64)
+    for label, total in zip(groups.labels, weights, strict=True):
         if total <= 0:
             raise ValueError(
                 f"sample_weight is zero for every row of group {label!r}; "
                 "each group needs a positive total weight. Drop its rows to exclude it."
             )
-    offsets = raw.sums / raw.weights[:, None]
-    scatters = raw.scatters
+    offsets = sums / weights[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
         for a, offset in enumerate(offsets):
-            scatters[a] -= raw.weights[a] * np.outer(offset, offset)
+            scatters[a] -= weights[a] * np.outer(offset, offset)
     if not np.isfinite(scatters).all():
         raise ValueError(
             "X holds values too large to square in double precision (above about 1e154); "
             "rescale its features."
         )
     if not scatters.any():
-        _check_underflow(X, raw.shift)
+        _check_underflow(X, shift)
     return {
-        "counts": raw.counts,
-        "weights": raw.weights,
-        "squared_weights": raw.squared_weights,
-        "shift": raw.shift,
+        "counts": counts,
+        "weights": weights,
+        "squared_weights": squares,
+        "shift": shift,
         "offsets": offsets,
         "scatters": scatters,
     }
@@ -170,12 +172,10 @@ def scatter_by_group(
     """
     n_features = X.shape[1]
     shift = _pilot_shift(X)
-    counts = np.zeros(n_groups, dtype=np.int64)
     sums = np.zeros((n_groups, n_features))
     scatters = np.zeros((n_groups, n_features, n_features))
     with np.errstate(invalid="ignore", over="ignore"):
         for a, start, rows, block in _blocks(X, codes, n_groups, shift):
-            counts[a] += len(block)
             if sample_weight is None:
                 sums[a] += np.ones(len(block)) @ block
             else:
@@ -191,12 +191,7 @@ def scatter_by_group(
         if n_features >= _WIDE:
             for scatter in scatters:
                 mirror(scatter)
-    if sample_weight is None:
-        weights, squares = counts.astype(np.float64), counts.astype(np.float64)
-    else:
-        weights = np.bincount(codes, sample_weight, n_groups).astype(np.float64)
-        squares = np.bincount(codes, sample_weight**2, n_groups).astype(np.float64)
-    return RawMoments(shift, counts, weights, squares, sums, scatters)
+    return RawMoments(shift, sums, scatters)
 
 
 def _pilot_shift(X: npt.NDArray[Any]) -> FloatArray:
