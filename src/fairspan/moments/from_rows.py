@@ -38,9 +38,10 @@ Block = tuple[int, int, IntArray, FloatArray]
 
 
 class RawMoments(NamedTuple):
-    """Weighted sums of rows and of their outer products around a shift, by group."""
+    """Rows, and weighted sums of them and of their outer products around a shift, by group."""
 
     shift: FloatArray
+    counts: npt.NDArray[np.int64]
     sums: FloatArray
     scatters: FloatArray
 
@@ -82,12 +83,11 @@ def _centered(
     else:
         sum_rows = scatter_by_group
     codes, n_groups = groups.codes, len(groups.labels)
-    shift, sums, scatters = sum_rows(X, codes, n_groups, weight)
+    shift, counts, sums, scatters = sum_rows(X, codes, n_groups, weight)
     # Missing and infinite values show in the sums, which spares a pass over X to look for
     # them; only then is X searched, to name the columns.
     if not np.isfinite(sums).all():
         check_finite(X, feature_names)
-    counts = np.bincount(codes, minlength=n_groups)
     weights, squares = counts.astype(np.float64), counts.astype(np.float64)
     if weight is not None:
         weights = np.bincount(codes, weight, n_groups).astype(np.float64)
@@ -172,10 +172,11 @@ def scatter_by_group(
     """
     n_features = X.shape[1]
     shift = _pilot_shift(X)
-    sums = np.zeros((n_groups, n_features))
+    counts, sums = np.zeros(n_groups, dtype=np.int64), np.zeros((n_groups, n_features))
     scatters = np.zeros((n_groups, n_features, n_features))
     with np.errstate(invalid="ignore", over="ignore"):
         for a, start, rows, block in _blocks(X, codes, n_groups, shift):
+            counts[a] += len(block)
             if sample_weight is None:
                 sums[a] += np.ones(len(block)) @ block
             else:
@@ -191,7 +192,7 @@ def scatter_by_group(
         if n_features >= _WIDE:
             for scatter in scatters:
                 mirror(scatter)
-    return RawMoments(shift, sums, scatters)
+    return RawMoments(shift, counts, sums, scatters)
 
 
 def _pilot_shift(X: npt.NDArray[Any]) -> FloatArray:

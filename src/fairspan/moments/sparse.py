@@ -69,7 +69,7 @@ def scatter_sparse(
             scatter[far] += across.T
             scatter[np.ix_(far, far)] = dense.T @ dense
             mirror(scatter)
-    return RawMoments(shift, sums, scatters)
+    return RawMoments(shift, np.bincount(codes, minlength=n_groups), sums, scatters)
 
 
 def _far_shift(X: Any) -> FloatArray:
