@@ -7,7 +7,7 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from fairspan.ground.frames import as_frame
+from fairspan.ground.extras import as_frame
 from fairspan.ground.listed import listed
 from fairspan.ground.parameters import check_choice, check_options
 from fairspan.ground.renamed import renamed

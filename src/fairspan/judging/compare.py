@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from fairspan.ground.frames import as_frame
+from fairspan.ground.extras import as_frame
 from fairspan.ground.listed import listed
 from fairspan.ground.parameters import check_choice, check_flag, is_listing
 from fairspan.ground.renamed import renamed

@@ -14,10 +14,9 @@ from urllib.parse import unquote
 import numpy as np
 
 from fairspan.ground.parameters import is_listing, is_number
-from fairspan.tables.cells import number_of
 from fairspan.tables.csv import Dialect, open_csv
 from fairspan.tables.findings import Findings, TableError
-from fairspan.tables.pieces import TEXT, Coded, Piece, Table, Wanted, objects
+from fairspan.tables.pieces import TEXT, Coded, Piece, Table, Wanted, number_of, objects
 from fairspan.tables.typed import open_arrow, open_npy
 
 

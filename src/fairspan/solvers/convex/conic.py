@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from fairspan.ground.extras import needing
 from fairspan.ground.types import FloatArray
 from fairspan.solvers.convex.isometric_admm import RelaxedSolution, dual_bound, project_fantope
 from fairspan.solvers.result import safe_bound
@@ -96,22 +97,13 @@ def _check_length(X: FloatArray, direction: FloatArray, radius: float) -> None:
         raise RuntimeError(f"Clarabel missed the constraint on the means by {missed:.2g}.")
 
 
-def _clarabel() -> Any:
-    try:
-        import clarabel  # type: ignore[import-untyped, unused-ignore]
-    except ImportError as error:
-        raise ImportError(
-            "A constraint with delta > 0, or solver='conic', needs the conic solver Clarabel; "
-            'install it with: pip install "fairspan[sdp]"'
-        ) from error
-    return clarabel
-
-
 class _Program:
     """Rows of a conic program in the upper triangle of X, off-diagonal entries times sqrt 2."""
 
     def __init__(self, d: int, *, with_norm: bool) -> None:
-        self._clarabel = _clarabel()
+        with needing("delta > 0 and solver='conic' need the conic solver Clarabel", "sdp"):
+            import clarabel  # type: ignore[import-untyped, unused-ignore]
+        self._clarabel: Any = clarabel
         self.d = d
         self.n_rows = 0
         self.columns, self.lines = np.tril_indices(d)
