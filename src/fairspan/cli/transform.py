@@ -19,7 +19,7 @@ from fairspan.ground.atomic import replacing
 from fairspan.ground.extras import needing
 from fairspan.storage.model_file import read_model
 from fairspan.tables.columns import Columns
-from fairspan.tables.files import Files
+from fairspan.tables.parts import Files
 
 _ENDINGS = (".csv", ".npy", ".parquet", ".feather")
 USAGE = "fairspan transform MODEL DATA -o OUT [options]"
