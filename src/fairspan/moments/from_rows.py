@@ -217,12 +217,15 @@ def _blocks(
     """
     n_rows, n_features = X.shape
     in_memory = X.flags.c_contiguous and not isinstance(X, np.memmap)
-    if in_memory and n_features >= _WIDE:
-        yield from _gathered_blocks(X, codes, n_groups, shift)
-        return
     n_bytes = _BLOCK_BYTES if in_memory else _CHUNK_BYTES
     size = min(max(n_bytes // (8 * n_features), _BLOCK_ROWS), n_rows)
     move = _mover(shift, size, X.dtype)
+    if in_memory and n_features >= _WIDE:
+        for a, rows in enumerate(_members(codes, n_groups)):
+            for first in range(0, len(rows), size):
+                some = rows[first : first + size]
+                yield a, 0, some, move(X, some)
+        return
     for start in range(0, n_rows, size):
         part = codes[start : start + size]
         members = _members(part, n_groups)
@@ -240,18 +243,6 @@ def _members(codes: npt.NDArray[np.integer[Any]], n_groups: int) -> list[IntArra
         return [np.flatnonzero(codes == a) for a in range(n_groups)]
     order = np.argsort(codes, kind="stable")
     return np.split(order, np.cumsum(np.bincount(codes, minlength=n_groups))[:-1])
-
-
-def _gathered_blocks(
-    X: npt.NDArray[Any], codes: npt.NDArray[np.integer[Any]], n_groups: int, shift: FloatArray
-) -> Iterator[Block]:
-    n_features = X.shape[1]
-    size = min(max(_BLOCK_BYTES // (8 * n_features), _BLOCK_ROWS), len(X))
-    move = _mover(shift, size, X.dtype)
-    for a, members in enumerate(_members(codes, n_groups)):
-        for first in range(0, len(members), size):
-            rows = members[first : first + size]
-            yield a, 0, rows, move(X, rows)
 
 
 def _mover(

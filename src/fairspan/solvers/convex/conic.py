@@ -162,12 +162,12 @@ class _Program:
 
     def cross_blocks(self, dual: FloatArray) -> FloatArray:
         """Turn the multipliers of both norms into the matrices Z of the dual bound."""
-        d = self.d
-        columns, lines = np.tril_indices(2 * d)
-        cross = (lines < d) & (columns >= d)
-        Z = np.empty((2, d, d))
-        for block, part in zip(Z, dual.reshape(2, -1), strict=True):
-            block[lines[cross], columns[cross] - d] = -math.sqrt(2.0) * part[cross]
+        columns, lines = np.tril_indices(2 * self.d)
+        cross = (lines < self.d) & (columns >= self.d)
+        Z = np.empty((2, self.d, self.d))
+        Z[:, lines[cross], columns[cross] - self.d] = (
+            -math.sqrt(2.0) * dual.reshape(2, -1)[:, cross]
+        )
         return Z
 
     def matrix(self, x: FloatArray) -> FloatArray:
