@@ -18,8 +18,7 @@ from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.cutting_planes.search import solve_cutting_planes
 from fairspan.solvers.descent import solve_subgradient
 from fairspan.solvers.many_groups.certified_newton import solve_newton
-from fairspan.solvers.minimax.minimax import solve_least_loss
-from fairspan.solvers.minimax.multiplicative_weights import solve_multiplicative_weights
+from fairspan.solvers.minimax.minimax import solve_least_loss, solve_multiplicative_weights
 from fairspan.solvers.options import ITERATES, RETRACTIONS, SolverOptions
 from fairspan.solvers.result import SolverResult, is_closed, safe_bound, settled
 from fairspan.solvers.two_groups.boundary import solve_boundary
