@@ -1,4 +1,4 @@
-"""Loading one data set: a table in a csv file, or the faces.
+"""Loading one data set: a table in a csv file, the faces, or Adult.
 
 The last two columns of the 14 tables are a label and the sensitive attribute.
 """
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fairspan.datasets.adult import load_adult
 from fairspan.datasets.faces import load_faces
 from fairspan.datasets.files import data_directory, local_bytes
 from fairspan.datasets.registry import Dataset, DatasetInfo, info
@@ -30,12 +31,12 @@ def load(
     sensitive: str | Sequence[str] | None = None,
     mirror: str | None = None,
 ) -> Dataset:
-    """Load one of the paper's data sets, from disk or, the first time, from its public copy.
+    """Load a data set: Adult ships with fairspan, the paper's are fetched the first time.
 
     Parameters
     ----------
     name : str
-        One of :func:`names`.
+        One of :func:`names`, or "adult", a sample of the census table.
     data_home : path, optional
         The data directory; see :func:`data_directory`. A file in it is used without network, a
         file that is absent is fetched into it (extra ``data``). Digests are checked always.
@@ -45,7 +46,8 @@ def load(
         dropping columns of standard deviation <= 1e-5 or >= 1000. No pixel falls under either.
     sensitive : str or sequence of str, optional
         For the faces: "sex" (default), "white", "black", "asian", "race" for the last three, or a
-        sequence of these. Several are returned as a dict of columns, to be intersected.
+        sequence of these. For Adult: "sex" (default), "race" or both. Several are returned as a
+        dict of columns, to be intersected.
     mirror : str, optional
         An address that holds the files under their own names, to fetch from instead.
 
@@ -53,24 +55,30 @@ def load(
     -------
     Dataset
         Features, groups, names and a description. Tables have the labels 0 and 1 of the file;
-        pixels are grey levels from 0 to 255.
+        pixels are grey levels from 0 to 255. Adult has its numeric columns as features, the income
+        as ``target``, and all columns as ``columns``.
 
     Examples
     --------
     >>> from fairspan import datasets
+    >>> adult = datasets.load("adult")
+    >>> adult.X.shape, adult.sensitive_name
+    ((20000, 5), 'sex')
     >>> wine = datasets.load("wine_quality")  # doctest: +SKIP
     >>> wine.X.shape, wine.sensitive_name  # doctest: +SKIP
     ((6497, 11), 'white')
     """
     entry = info(name)
     check_choice("column_rule", column_rule, COLUMN_RULES)
+    if entry.name == "adult":
+        return load_adult(entry, sensitive)
     folder = data_directory(data_home)
     if entry.name == "lfw":
         return load_faces(entry, folder, mirror, sensitive)
     if sensitive is not None:
         raise ValueError(
             f"sensitive={sensitive!r}: {name} has one sensitive attribute, {entry.attribute}; "
-            "leave sensitive out. Only lfw has several."
+            "leave sensitive out. Only lfw and adult have several."
         )
     return parse_table(local_bytes(entry, folder, mirror), entry, column_rule)
 

@@ -111,6 +111,11 @@ class Dataset:
         Size, source, licence, citation and preparation as text.
     image_shape : tuple of int or None
         Rows and columns of pixels, where each row of X is a picture.
+    target : ndarray of shape (n_rows,) or None
+        What a model is to predict, for data that comes with it.
+    columns : dict of str to ndarray, or None
+        All columns of a table of numbers and text by name; ``pandas.DataFrame(columns)`` is the
+        table.
     """
 
     name: str
@@ -120,12 +125,14 @@ class Dataset:
     sensitive_name: str
     description: str
     image_shape: tuple[int, int] | None = None
+    target: Any = None
+    columns: dict[str, Any] | None = None
 
 
 def _entry(name: str, facts: dict[str, Any]) -> DatasetInfo:
     """Complete an entry; all tables come from one source, prepared alike."""
-    if name == "lfw":
-        return DatasetInfo(name, sha256="", **facts)
+    if "licence" in facts:
+        return DatasetInfo(name, **facts)
     dropped = tuple(facts.pop("dropped", ()))
     also = f"; {' and '.join(dropped)} are dropped too" if dropped else ""
     facts["citation"] += f"; {_PREPARED_BY}"
@@ -150,9 +157,9 @@ def names() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The names that :func:`load` takes.
+        Names that :func:`load` takes, besides "adult".
     """
-    return tuple(_REGISTRY)
+    return tuple(name for name in _REGISTRY if name != "adult")
 
 
 def info(name: str) -> DatasetInfo:
@@ -161,7 +168,7 @@ def info(name: str) -> DatasetInfo:
     Parameters
     ----------
     name : str
-        One of :func:`names`.
+        One of :func:`names`, or "adult".
 
     Returns
     -------
@@ -177,7 +184,7 @@ def describe(name: str) -> str:
     Parameters
     ----------
     name : str
-        One of :func:`names`.
+        One of :func:`names`, or "adult".
 
     Returns
     -------
