@@ -14,7 +14,10 @@ SOURCE = ROOT / "src" / "fairspan"
 
 DOWNWARDS = {
     ("moments.group_moments", "tables.dask"): "from_arrays takes Dask arrays, if they are given",
-    ("estimators.lazy", "tables.dask"): "fit and transform take Dask arrays, if they are given",
+    (
+        "estimators.projecting",
+        "tables.dask",
+    ): "fit and transform take Dask arrays, if they are given",
     (
         "estimators.export",
         "storage.model_file",

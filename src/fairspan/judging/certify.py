@@ -21,11 +21,10 @@ from fairspan.ground.parameters import (
 )
 from fairspan.ground.rows import is_dask
 from fairspan.ground.types import FloatArray
-from fairspan.judging.case import moments_of
 from fairspan.judging.population import Population, PopulationBounds
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
-from fairspan.moments.projection import check_orthonormal
+from fairspan.moments.projection import check_orthonormal, moments_of
 from fairspan.solvers import SolverOptions, SolverResult, solve
 from fairspan.solvers.result import is_closed, safe_bound, settled
 
