@@ -7,6 +7,7 @@ by name, see :mod:`fairspan.objectives.objective`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +68,9 @@ def solve(
         given = {**vars(options), "boundary": boundary}
         settings = {setting: given[setting] for setting in _SOLVERS[name].settings}
         result = _SOLVERS[name].run(problem, objective, **settings)
+    if getattr(objective, "references", None) is not None:
+        size = objective.unreferenced(result.group_errors)  # type: ignore[attr-defined]
+        result = replace(result, lowest=objective.lowest, size=size)
     return settled(result, problem, getattr(objective, "fairness_weight", 0.0))
 
 
@@ -95,8 +99,9 @@ def _pca(problem: SubspaceProblem, objective: RobustFairObjective, *, tol: float
         bound = objective.value(np.array([max(found.sigma, 0.0)]))
     else:
         bound = found.sigma
-    bound = safe_bound(bound, value, problem.scale)
-    proved = is_closed(problem, value, bound, tol, objective.fairness_weight)
+    size = objective.unreferenced(found.errors)
+    bound = safe_bound(bound, value, problem.scale, size)
+    proved = is_closed(problem, value, bound, tol, objective.fairness_weight, size=size)
     return SolverResult(
         components=found.subspace.T,
         group_errors=found.errors,
@@ -120,7 +125,7 @@ class _Solver(NamedTuple):
     n_groups: int | None = None
 
 
-_PIECES = ("shares", "fairness_weight", "radii", "parts", "split", "eligible", "coefficients")
+_PIECES = ("shares", "fairness_weight", "radii", "parts", "split", "counting", "size")
 _SOLVERS = {
     "pca": _Solver(_pca, ("total error alone",), ("shares", "fairness_weight"), ("tol",)),
     # For two groups the walk needs half the eigen-solves of the Newton method.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -56,6 +57,9 @@ class SolverResult:
         nothing is known then.
     lowest : float
         No value of the objective is below this.
+    size : float or None
+        With references, which may make the objective 0 or negative: its value without them, against
+        which the gap is measured. None where that is the objective itself.
     threshold : float
         Of exact fairness: the fairness weight from which on a penalty on the gap yields the same
         errors, infinite where only the limit of heavy weights does. 0 for other objectives.
@@ -78,6 +82,7 @@ class SolverResult:
     history: FloatArray = field(default_factory=lambda: np.empty((0, 2)), repr=False)
     is_hidden: bool = False
     lowest: float = 0.0
+    size: float | None = None
     threshold: float = 0.0
     effort: float = 0.0
     was_cut: bool = False
@@ -88,7 +93,9 @@ class SolverResult:
         """Distance between value and bound, as a share of the objective; 1 where it is hidden."""
         if self.is_hidden:
             return 1.0
-        return relative_gap(self.objective, self.lower_bound, self.scale, lowest=self.lowest)
+        return relative_gap(
+            self.objective, self.lower_bound, self.scale, lowest=self.lowest, size=self.size
+        )
 
 
 def settled(
@@ -114,12 +121,13 @@ def settled(
     """
     if result.lower_bound < result.lowest <= result.objective:
         result = replace(result, lower_bound=result.lowest)
-    if not problem.has_hidden_features or result.objective > problem.resolution(fairness_weight):
+    size = result.objective if result.size is None else result.size
+    if not problem.has_hidden_features or size > problem.resolution(fairness_weight):
         return result
     return replace(result, status="feasible", is_hidden=True)
 
 
-def safe_bound(bound: float, objective: float, scale: float) -> float:
+def safe_bound(bound: float, objective: float, scale: float, size: float | None = None) -> float:
     """Cut what rounding adds to a bound; more than rounding is a defect, and raises.
 
     Parameters
@@ -130,6 +138,8 @@ def safe_bound(bound: float, objective: float, scale: float) -> float:
         A value that is attained.
     scale : float
         Total variance.
+    size : float, optional
+        Of the objective, where it may be 0 or negative.
 
     Returns
     -------
@@ -137,7 +147,8 @@ def safe_bound(bound: float, objective: float, scale: float) -> float:
         The bound, at most the objective.
     """
     # Errors within rounding of 0 count as 0; with a radius, that shows by its square root.
-    if bound > objective + 1e-3 * max(abs(objective), SMALLEST_LOSS * scale):
+    size = abs(objective) if size is None else size
+    if bound > objective + 1e-3 * max(size, SMALLEST_LOSS * scale):
         raise RuntimeError(
             f"A lower bound ({bound!r}) exceeds a value that is attained ({objective!r}). This is "
             "a defect of fairspan: please report it, with the data's moments if you can share them."
@@ -146,7 +157,13 @@ def safe_bound(bound: float, objective: float, scale: float) -> float:
 
 
 def is_closed(
-    problem: SubspaceProblem, value: float, bound: float, tol: float, fairness_weight: float = 0.0
+    problem: SubspaceProblem,
+    value: float,
+    bound: float,
+    tol: float,
+    fairness_weight: float = 0.0,
+    *,
+    size: float | None = None,
 ) -> bool:
     """Say whether value and bound meet: to the tolerance, or as far as rounding can tell.
 
@@ -160,13 +177,15 @@ def is_closed(
         The share of the value that they may be apart.
     fairness_weight : float
         How much differences of errors count in them.
+    size : float, optional
+        The value without references, where there may be some.
 
     Returns
     -------
     bool
         Whether nothing is left to prove.
     """
-    gap = relative_gap(value, bound, problem.scale)
+    gap = relative_gap(value, bound, problem.scale, size=size)
     return meets(value - bound, gap, tol, problem.resolution(fairness_weight))
 
 
@@ -197,6 +216,7 @@ def relative_gap(
     smallest: float | None = None,
     *,
     lowest: float = 0.0,
+    size: float | None = None,
 ) -> float:
     """Measure the gap as a share of the objective.
 
@@ -213,14 +233,19 @@ def relative_gap(
         rounding, or more where objectives may be negative and vanish by chance.
     lowest : float
         No objective is below this, so that with a scale it is a bound for everything.
+    size : float, optional
+        What takes the place of the objective where references may make it 0 or negative: it
+        without them. Nothing is known of the lowest value then.
 
     Returns
     -------
     float
         The relative gap, 0 or more.
     """
+    if size is not None:
+        smallest, lowest = _ROUNDING, -math.inf
     if smallest is None:
         smallest = _ROUNDING if lowest >= 0 else SMALLEST_LOSS
-    unit = max(abs(objective), smallest * scale)
+    unit = max(abs(objective) if size is None else size, smallest * scale)
     known = max(lower_bound, lowest) if scale > 0 and objective >= lowest else lower_bound
     return max(objective - known, 0.0) / unit if unit > 0 else 0.0

@@ -148,8 +148,9 @@ def _make(name: Any, parameters: Any) -> BaseFairPCA:
         raise ValueError(f"its class {name!r} is not one of {sorted(known)}")
     estimator = known[name]
     allowed = set(estimator().get_params(deep=False))
-    # Models from before there was this parameter do not clip.
-    parameters = {"clip": None, **parameters}
+    # Models from before there were these parameters do not clip, and compare errors by their gap.
+    earlier = {"clip": None, "disparity": "gap", "reference": "none"}
+    parameters = {key: x for key, x in earlier.items() if key in allowed} | parameters
     if set(parameters) != allowed:
         raise ValueError(
             f"its parameters differ from those of {name}: {sorted(allowed ^ set(parameters))}"
