@@ -27,7 +27,7 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.moments.projection import check_orthonormal
 from fairspan.solvers import SolverOptions, SolverResult, solve
-from fairspan.solvers.result import is_closed, safe_bound, settled
+from fairspan.solvers.result import hidden_value, is_closed, safe_bound, settled
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,8 @@ def certify(
     )
     proved = is_closed(problem, value, judged.lower_bound, tol, objective.fairness_weight)
     judged = replace(judged, status="optimal" if proved else "feasible", is_hidden=False)
-    judged = settled(judged, problem, objective.fairness_weight)
+    unsure = hidden_value(objective, problem, errors)
+    judged = settled(judged, problem, objective.fairness_weight, unsure)
     bounds = None
     if drawn is not None and level is not None:
         sample = Population(*drawn, prepared, counting, objective.fairness_weight)

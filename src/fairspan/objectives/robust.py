@@ -138,7 +138,8 @@ class RobustFairObjective:
         if self.n_groups == 1:
             return np.asarray(base.sum(axis=-1))
         a, b = largest_difference(up, down)
-        return np.asarray(base.sum(axis=-1) + _at(up, a) - _at(down, b))
+        # Heavy weights lift both far above the base: their difference comes first.
+        return np.asarray(base.sum(axis=-1) + (_at(up, a) - _at(down, b)))
 
     def active_pair(self, m: FloatArray) -> Pair:
         """Give the pair (a, b) whose piece J_ab attains F(m).
@@ -263,7 +264,8 @@ class RobustFairObjective:
             when it is counted down.
         """
         λ, p = self.fairness_weight, self.shares
-        return p * φ, λ * φ, np.minimum(p, λ) * φ + np.maximum(λ - p, 0.0) * ψ
+        # Written so that without radii up and down are the same function, however heavy λ is.
+        return p * φ, λ * φ, λ * ψ + np.minimum(p, λ) * (φ - ψ)
 
     def eligible(self, up: FloatArray, down: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Keep groups that the gap is not about out of every pair: they are never the largest.

@@ -21,7 +21,7 @@ from fairspan.solvers.many_groups.certified_newton import solve_newton
 from fairspan.solvers.minimax.minimax import solve_least_loss
 from fairspan.solvers.minimax.multiplicative_weights import solve_multiplicative_weights
 from fairspan.solvers.options import ITERATES, RETRACTIONS, SolverOptions
-from fairspan.solvers.result import SolverResult, is_closed, safe_bound, settled
+from fairspan.solvers.result import SolverResult, hidden_value, is_closed, safe_bound, settled
 from fairspan.solvers.two_groups.boundary import solve_boundary
 from fairspan.solvers.two_groups.exact_fairness import solve_exactly_fair
 from fairspan.solvers.two_groups.lines import Boundary
@@ -68,7 +68,8 @@ def solve(
         given = {**vars(options), "boundary": boundary}
         settings = {setting: given[setting] for setting in _SOLVERS[name].settings}
         result = _SOLVERS[name].run(problem, objective, **settings)
-    return settled(result, problem, getattr(objective, "fairness_weight", 0.0))
+    unsure = hidden_value(objective, problem, result.group_errors)
+    return settled(result, problem, getattr(objective, "fairness_weight", 0.0), unsure)
 
 
 def _nothing_lost(problem: SubspaceProblem, objective: Objective) -> SolverResult:

@@ -36,6 +36,7 @@ class TwoPieces:
     def __init__(self, objective: RobustFairObjective) -> None:
         self.radii: Point = tuple(objective.radii.tolist())
         (p0, p1), weight = objective.shares.tolist(), objective.fairness_weight
+        self.shares, self.weight = (p0, p1), weight
         self.coefficients = ((p0 + weight, p1 - weight), (p0 - weight, p1 + weight))
         self._edges = math.sqrt(self.radii[0]), math.sqrt(self.radii[1])
 
@@ -45,13 +46,16 @@ class TwoPieces:
 
     def both(self, m: Point) -> Point:
         """Values of J_0 and J_1, as the objective defines them, without calls."""
-        (up0, down1), (down0, up1) = self.coefficients
+        (_, down1), (down0, _) = self.coefficients
+        (p0, p1), weight = self.shares, self.weight
         root0, root1 = math.sqrt(m[0]), math.sqrt(m[1])
         edge0, edge1 = self._edges
         high0, high1 = (root0 + edge0) ** 2, (root1 + edge1) ** 2
         low0 = high0 if down0 >= 0 else max(root0 - edge0, 0.0) ** 2
         low1 = high1 if down1 >= 0 else max(root1 - edge1, 0.0) ** 2
-        return up0 * high0 + down1 * low1, down0 * low0 + up1 * high1
+        # The difference first: a heavy weight leaves nothing of the shares in the coefficients.
+        first = p0 * high0 + p1 * low1 + weight * (high0 - low1)
+        return first, p0 * low0 + p1 * high1 + weight * (high1 - low0)
 
     def value(self, m: Point) -> float:
         """Value of F."""
