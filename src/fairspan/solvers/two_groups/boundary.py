@@ -23,7 +23,7 @@ import numpy as np
 from fairspan.ground.types import FloatArray
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import LARGE, SubspaceProblem
-from fairspan.solvers.result import SolverResult, is_closed, relative_gap
+from fairspan.solvers.result import SolverResult, is_closed, relative_gap, safe_bound
 from fairspan.solvers.two_groups.curve import Curve, follow
 from fairspan.solvers.two_groups.faces import Face, settle_face
 from fairspan.solvers.two_groups.lines import (
@@ -142,7 +142,8 @@ class _Walk:
         """What is proved so far."""
         known = [face.bound for face in self.faces.values() if face is not None]
         lowest = min([self.best, *known, *(arc[0] for arc in self.arcs[:1])])
-        return min(max(lowest, self._floor), self.best)
+        scale = self.boundary.problem.scale
+        return lowest if self._floor <= lowest else safe_bound(self._floor, self.best, scale)
 
     def is_closed(self, tol: float) -> bool:
         weight = self.objective.fairness_weight
