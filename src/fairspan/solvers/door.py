@@ -17,7 +17,7 @@ from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.cutting_planes.search import solve_cutting_planes
 from fairspan.solvers.descent import solve_subgradient
-from fairspan.solvers.many_groups.certified_newton import solve_newton
+from fairspan.solvers.many_groups.lumped import solve_any_number
 from fairspan.solvers.minimax.minimax import solve_least_loss
 from fairspan.solvers.minimax.multiplicative_weights import solve_multiplicative_weights
 from fairspan.solvers.options import ITERATES, RETRACTIONS, SolverOptions
@@ -130,7 +130,7 @@ _SOLVERS = {
         solve_boundary, ("concave pieces",), _PIECES, ("tol", "max_iter", "boundary"), n_groups=2
     ),
     "newton": _Solver(
-        solve_newton,
+        solve_any_number,
         ("concave pieces",),
         _PIECES,
         ("tol", "max_iter", "effort", "max_time", "start", "rng"),
