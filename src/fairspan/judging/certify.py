@@ -26,7 +26,7 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.moments.projection import check_orthonormal, moments_of
 from fairspan.solvers import SolverOptions, SolverResult, solve
-from fairspan.solvers.result import is_closed, safe_bound, settled
+from fairspan.solvers.result import hidden_value, is_closed, safe_bound, settled
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def certify(
     weight = objective.fairness_weight
     proved = is_closed(problem, value, judged.lower_bound, tol, weight, size=size)
     judged = replace(judged, status="optimal" if proved else "feasible", is_hidden=False)
-    judged = settled(judged, problem, weight)
+    judged = settled(judged, problem, weight, hidden_value(objective, problem, errors))
     bounds = None
     if drawn is not None and level is not None:
         sample = Population(*drawn, prepared, counting, weight)
