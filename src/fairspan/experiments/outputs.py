@@ -13,6 +13,8 @@ from fairspan.experiments import claims, figures, published
 from fairspan.experiments.comparison import compare, means
 from fairspan.experiments.methods import TITLES
 from fairspan.experiments.settings import Settings
+from fairspan.experiments.spread import COLUMNS as SPREAD_COLUMNS
+from fairspan.experiments.spread import spread, spread_table
 from fairspan.experiments.store import Row
 from fairspan.experiments.tables import Table, write_csv
 
@@ -64,6 +66,7 @@ def write_table1(rows: list[Row], request: Request) -> list[Path]:
     title = "Table 1: out of sample, three components"
     paper = published.scores("out_of_sample")
     files = _write_scores("table1", title, rows, _SCORES, paper, request)
+    files += _write_spread(rows, request)
     counts = claims.count(means(rows, _SCORES))
     if counts[0]["datasets"]:
         files.append(write_csv(request.output / "claims.csv", counts, claims.COLUMNS))
@@ -76,7 +79,8 @@ def write_in_sample(rows: list[Row], request: Request) -> list[Path]:
     title = "In sample, three components"
     renamed = [row | {name: row[f"{name}_in_sample"] for name in _SCORES} for row in rows]
     paper = published.scores("in_sample")
-    return _write_scores("table-insample", title, renamed, _SCORES, paper, request)
+    files = _write_scores("table-insample", title, renamed, _SCORES, paper, request)
+    return files + _write_spread(rows, request)
 
 
 def write_leakage(rows: list[Row], request: Request) -> list[Path]:
@@ -160,3 +164,13 @@ def _write_scores(
     n_splits = len({row["seed"] for row in rows})
     table = compare(title, averages, values, paper, request.settings, n_splits)
     return files + table.write(request.output, name)
+
+
+def _write_spread(rows: list[Row], request: Request) -> list[Path]:
+    """Write how far perturbations of the size of rounding move FairPCA, if it is the published."""
+    found = spread(rows)
+    if not found:
+        return []
+    path = request.output / "fairpca-spread.csv"
+    table = spread_table(found)
+    return [write_csv(path, found, SPREAD_COLUMNS), *table.write(path.parent, path.stem)]
