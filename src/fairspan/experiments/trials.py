@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import numpy as np
+
 from fairspan.experiments.methods import Fit, Method, method
 from fairspan.experiments.protocol import Trial
 from fairspan.experiments.settings import Settings
 from fairspan.experiments.sources import rows_of
 from fairspan.experiments.store import Row
-from fairspan.judging.leakage import linear_leakage
+from fairspan.judging.leakage import Search
 
 VALUES = ("abdiff", "are", "abdiff_in_sample", "are_in_sample")
 """Scores outside and inside the training part."""
@@ -65,13 +67,18 @@ def leakage(dataset: str, seed: int, name: str, settings: Settings) -> list[Row]
     Returns
     -------
     list of dict
-        One row.
+        One row: the published distance, whether its rule has collapsed, and the distance of a rule
+        that counts both groups alike.
     """
     trial = _trial(dataset, seed, settings)
     _, fit = _fitted(trial, method(name, settings, seed))
-    X, groups = trial.test
-    distance = linear_leakage(fit.components, X, groups, random_state=seed)
-    return [{"dataset": dataset, "method": name, "seed": seed, "delta_f_lin": distance}]
+    Z, y = trial.test.X @ fit.components.T, np.where(trial.test.groups == 1, 1.0, -1.0)
+    published, balanced = (
+        Search(is_balanced, seed=seed).separation(Z, y) for is_balanced in (False, True)
+    )
+    row: Row = {"dataset": dataset, "method": name, "seed": seed}
+    row |= {"delta_f_lin": published.distance, "collapsed": int(published.is_collapsed)}
+    return [row | {"balanced": balanced.distance}]
 
 
 def size(dataset: str, seed: int, settings: Settings) -> list[Row]:
