@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fairspan.estimators.nullspace import NullSpaceFairPCA as NullSpaceFairPCA
     from fairspan.estimators.robust import RobustFairPCA as RobustFairPCA
     from fairspan.estimators.samadi import FairPCA as FairPCA
+    from fairspan.exceptions import CollapsedRuleWarning as CollapsedRuleWarning
     from fairspan.exceptions import HiddenFeatureWarning as HiddenFeatureWarning
     from fairspan.exceptions import NoGroupsWarning as NoGroupsWarning
     from fairspan.exceptions import SmallGroupWarning as SmallGroupWarning
@@ -37,6 +38,7 @@ _HOMES = {
     "NullSpaceFairPCA": "estimators.nullspace",
     "RobustFairPCA": "estimators.robust",
     "FairPCA": "estimators.samadi",
+    "CollapsedRuleWarning": "exceptions",
     "HiddenFeatureWarning": "exceptions",
     "NoGroupsWarning": "exceptions",
     "SmallGroupWarning": "exceptions",
@@ -52,7 +54,16 @@ _HOMES = {
 }
 """Where names are defined. All is imported when it is first used, so that commands start at
 once; no module may have a public function's name, which it would hide."""
-_MODULES = ("datasets", "inference", "metrics", "plotting", "report", "scorers", "sources")
+_MODULES = (
+    "convergence",
+    "datasets",
+    "inference",
+    "metrics",
+    "plotting",
+    "report",
+    "scorers",
+    "sources",
+)
 
 __all__ = sorted([*_HOMES, *_MODULES])
 

@@ -3,11 +3,13 @@
 Each function takes ``ax``, where to draw, and returns it; without one it makes a new figure.
 """
 
+from fairspan.plotting.convergence import plot_convergence
 from fairspan.plotting.frontier import plot_frontier
 from fairspan.plotting.groups import plot_errors_by_components, plot_group_errors
 from fairspan.plotting.models import plot_history, plot_loadings, plot_projection
 
 __all__ = [
+    "plot_convergence",
     "plot_errors_by_components",
     "plot_frontier",
     "plot_group_errors",
