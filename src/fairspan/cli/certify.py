@@ -11,10 +11,9 @@ from fairspan.cli import NOT_PROVED, OK, UsageError, console, summary
 from fairspan.cli.arguments import add_number
 from fairspan.cli.data import add_json_argument
 from fairspan.ground import defaults
-from fairspan.judging.certify import certify
+from fairspan.judging.certify import CertifiedResult, certify
 from fairspan.moments import file as moments_file
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.solvers.result import SolverResult
 from fairspan.storage.model_file import read_model
 
 USAGE = "fairspan certify MODEL [--moments SITE.npz] [options]"
@@ -75,6 +74,7 @@ def run(options: argparse.Namespace) -> int:
             {"label": label, "error": error} | ({"radius": radius[label]} if by_group else {})
             for label, error in zip(moments.labels, result.group_errors.tolist(), strict=True)
         ],
+        "dominating": summary.dominating(result.dominating),
     }
     console.answer(options.json, _text(moments, result, setting, options), document)
     return OK if result.status == "optimal" else NOT_PROVED
@@ -119,7 +119,7 @@ def _setting(model: Any, options: argparse.Namespace, name: str) -> Any:
 
 
 def _text(
-    moments: GroupMoments, result: SolverResult, setting: Any, options: argparse.Namespace
+    moments: GroupMoments, result: CertifiedResult, setting: Any, options: argparse.Namespace
 ) -> str:
     data = "the data it was fitted on" if options.moments is None else options.moments
     rows = [
@@ -142,5 +142,6 @@ def _text(
             f"objective    {result.objective!r}",
             f"lower bound  {result.lower_bound!r}",
             f"{verdict}{colon}{rest}",
+            console.sentences(words.dominance(result.dominating)),
         ]
     )

@@ -96,6 +96,8 @@ class LossGame:
         Its losses.
     value, bound : float
         Its largest loss, and what is proved for every subspace.
+    weights : ndarray of shape (n_groups,)
+        The weights whose best reply proves most.
     """
 
     def __init__(self, problem: SubspaceProblem, objective: LargestLoss) -> None:
@@ -104,6 +106,7 @@ class LossGame:
         self.value, self.bound = math.inf, objective.lowest
         self.subspace: FloatArray = np.empty((0, 0))
         self.losses: FloatArray = np.empty(0)
+        self.weights: FloatArray | None = None
         self.history: list[tuple[float, float]] = []
         self.replies = []
         for unit, found in zip(np.eye(problem.n_groups), problem.own_best, strict=True):
@@ -156,9 +159,12 @@ class LossGame:
             scale=self.scale,
             history=np.array(self.history),
             lowest=self.objective.lowest,
+            bound_weights=self.weights,
         )
 
     def _keep(self, reply: Reply) -> Reply:
+        if self.weights is None or reply.value > self.bound:
+            self.weights = reply.weights
         self.bound = max(self.bound, reply.value)
         self._offer(reply.subspace, reply.losses)
         self.history.append((self.value, min(self.bound, self.value)))
