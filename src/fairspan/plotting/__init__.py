@@ -7,6 +7,7 @@ from fairspan.plotting.components import plot_loadings, plot_projection
 from fairspan.plotting.frontier import plot_frontier
 from fairspan.plotting.groups import plot_errors_by_components, plot_group_errors
 from fairspan.plotting.history import plot_history
+from fairspan.plotting.scree import plot_scree
 
 __all__ = [
     "plot_errors_by_components",
@@ -15,5 +16,6 @@ __all__ = [
     "plot_history",
     "plot_loadings",
     "plot_projection",
+    "plot_scree",
 ]
 __dir__ = __all__.copy

@@ -148,8 +148,9 @@ def _make(name: Any, parameters: Any) -> BaseFairPCA:
         raise ValueError(f"its class {name!r} is not one of {sorted(known)}")
     estimator = known[name]
     allowed = set(estimator().get_params(deep=False))
-    # Models from before there was this parameter do not clip.
-    parameters = {"clip": None, **parameters}
+    # Models from before there were these parameters.
+    since = {"clip": None, "order": "variance"}
+    parameters = {name: value for name, value in since.items() if name in allowed} | parameters
     if set(parameters) != allowed:
         raise ValueError(
             f"its parameters differ from those of {name}: {sorted(allowed ^ set(parameters))}"
