@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fairspan.frontier.frontier import fairness_frontier as fairness_frontier
     from fairspan.judging.certify import certify as certify
     from fairspan.judging.compare import compare as compare
+    from fairspan.judging.dominance import dominating_projection as dominating_projection
     from fairspan.moments.group_moments import GroupMoments as GroupMoments
     from fairspan.objectives.ambiguity import gelbrich_divergence as gelbrich_divergence
     from fairspan.selection.robust_cv import RobustFairPCACV as RobustFairPCACV
@@ -47,6 +48,7 @@ _HOMES = {
     "fairness_frontier": "frontier.frontier",
     "certify": "judging.certify",
     "compare": "judging.compare",
+    "dominating_projection": "judging.dominance",
     "GroupMoments": "moments.group_moments",
     "gelbrich_divergence": "objectives.ambiguity",
     "RobustFairPCACV": "selection.robust_cv",

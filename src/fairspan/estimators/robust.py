@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from fairspan.estimators.base import BaseFairPCA
+from fairspan.estimators.prefixes import PrefixMixin
 from fairspan.estimators.worst_case import WorstCaseMixin
 from fairspan.exceptions import NoGroupsWarning
 from fairspan.fitting import Counting
@@ -35,15 +36,17 @@ from fairspan.moments.resampling import resampled_moments
 from fairspan.moments.scales import pooled_scale
 from fairspan.objectives.ambiguity import bootstrap_radii
 from fairspan.objectives.by_group import radii_of
+from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import SolverOptions, SolverResult, solve
 from fairspan.solvers.options import RETRACTIONS, SOLVERS, STARTS
+from fairspan.solvers.ordering import ORDERS, nested_basis, of_size, solve_greedy
 
 logger = logging.getLogger("fairspan")
 
 
 @dataclass(eq=False, repr=False)
-class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
+class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
     """Principal components that balance the reconstruction errors of groups.
 
     Minimises over all k-dimensional subspaces::
@@ -105,6 +108,13 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         Clip features at this number of standard deviations from their mean, in ``fit`` and of the
         rows of every method after it; ``clip_limits_`` holds the limits. For columns in which a
         few extreme rows decide, see :func:`fairspan.inference.support`. It needs rows in memory.
+    order : {"variance", "nested", "greedy"}, default="variance"
+        Which basis of the subspace is returned, and so what the first j components are good for.
+        "variance" is PCA's, most variance first. "nested" drops the direction that costs least
+        from the subspace of k, then from what is left, and so on: the subspace of all k is the
+        same, and its first j components are nearly the best j. "greedy" finds components one by
+        one, each the best given those before: another subspace, whose bound is that of the
+        best one. See ``prefixes``.
     solver : {"auto", "newton", "boundary", "subgradient"}, default="auto"
         "newton" serves any number of groups, "boundary" two; both prove their result.
         "subgradient" is the paper's algorithm. "auto" takes "boundary" for two groups and
@@ -139,8 +149,8 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal rows. Inside the subspace the basis is PCA's: most variance first, the largest
-        loading of each row positive.
+        Orthonormal rows, the largest loading of each positive. Inside the subspace the basis is
+        PCA's, most variance first, unless ``order`` says otherwise.
     mean_, scale_ : ndarray of shape (n_features,)
         What is subtracted from and divided out of rows; ``scale_`` is None without ``standardize``.
     explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
@@ -205,6 +215,7 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     missing_groups: str = "raise"
     standardize: bool = False
     clip: float | None = None
+    order: str = "variance"
     solver: str = "auto"
     tol: float = defaults.TOL
     max_iter: int = defaults.MAX_ITER
@@ -221,6 +232,7 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         check_number("fairness_weight", self.fairness_weight)
         check_number("tol", self.tol, positive=True)
         check_choice("solver", self.solver, SOLVERS)
+        check_choice("order", self.order, ORDERS)
         check_choice("retraction", self.retraction, RETRACTIONS)
         check_integer("max_iter", self.max_iter, 1)
         check_number("effort", self.effort, positive=True)
@@ -276,10 +288,10 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
                 "sensitive_features=..., or set fairness_weight=0.",
                 NoGroupsWarning,
             )
-        radii = self._radii(moments)
-        objective = counting.objective_of(moments, self.fairness_weight, radii, problem)
-        result = solve(problem, objective, self._options())
-        self._fitted_objective, self.group_radii_ = objective, objective.radii
+        self.group_radii_ = self._radii(moments)
+        objective = self._objective(problem, moments)
+        result = self._solved(problem, objective, moments)
+        self._fitted_objective = objective
         self.total_weights_ = objective.shares
         logger.log(
             logging.INFO if self.verbose else logging.DEBUG,
@@ -291,6 +303,30 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
             result.n_eigensolves,
         )
         return result
+
+    def _solved(
+        self, problem: SubspaceProblem, objective: RobustFairObjective, moments: GroupMoments
+    ) -> SolverResult:
+        """Find the subspace, and its basis in the order that is asked for."""
+
+        def objective_of(size: int) -> RobustFairObjective:
+            return self._objective(of_size(problem, size), moments)
+
+        if self.order == "greedy":
+            return solve_greedy(problem, objective_of, self._options())
+        result = solve(problem, objective, self._options())
+        if self.order == "variance":
+            return result
+        basis = nested_basis(problem, result.components.T, objective_of)
+        return replace(result, components=basis.T)
+
+    def _objective(self, problem: SubspaceProblem, moments: GroupMoments) -> RobustFairObjective:
+        """Return the objective for the problem's number of components."""
+        radii = self.group_radii_
+        return self._counting().objective_of(moments, self.fairness_weight, radii, problem)
+
+    def _keeps_order(self) -> bool:
+        return self.order != "variance"
 
     def _counting(self) -> Counting:
         return Counting(self.group_weights, self.missing_groups, self.disparity, self.reference)

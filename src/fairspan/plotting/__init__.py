@@ -7,6 +7,7 @@ from fairspan.plotting.convergence import plot_convergence
 from fairspan.plotting.frontier import plot_frontier
 from fairspan.plotting.groups import plot_errors_by_components, plot_group_errors
 from fairspan.plotting.models import plot_history, plot_loadings, plot_projection
+from fairspan.plotting.scree import plot_scree
 
 __all__ = [
     "plot_convergence",
@@ -16,5 +17,6 @@ __all__ = [
     "plot_history",
     "plot_loadings",
     "plot_projection",
+    "plot_scree",
 ]
 __dir__ = __all__.copy

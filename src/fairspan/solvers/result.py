@@ -69,6 +69,8 @@ class SolverResult:
         Whether the time that was given ended the proof, so that another run may prove more or less.
     relaxed : Relaxed or None
         A mixture of projections that is better than the subspace, where one was found.
+    bound_weights : ndarray of shape (n_groups,) or None
+        Of the least largest loss: PCA with groups weighted like this proves the bound.
     """
 
     components: FloatArray = field(repr=False)
@@ -87,6 +89,7 @@ class SolverResult:
     effort: float = 0.0
     was_cut: bool = False
     relaxed: Relaxed | None = field(default=None, repr=False)
+    bound_weights: FloatArray | None = field(default=None, repr=False)
 
     @property
     def n_iter(self) -> int:
