@@ -26,6 +26,7 @@ COMMANDS = {
     "transform": ("project the rows of a table with a saved model", "fairspan.cli.transform"),
     "frontier": ("show what closing the gap costs, step by step", "fairspan.cli.frontier"),
     "compare": ("fit every method to a table and judge all alike", "fairspan.cli.compare"),
+    "downstream": ("train a model on each projection and judge it", "fairspan.cli.downstream"),
     "report": ("make one html page about a table, to open and hand over", "fairspan.cli.report"),
     "moments": ("boil a table down to group moments, without its rows", "fairspan.cli.moments"),
     "merge": ("add the group moments of several sites", "fairspan.cli.merge"),

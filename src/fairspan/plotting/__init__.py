@@ -4,11 +4,13 @@ Each function takes ``ax``, where to draw, and returns it; without one it makes 
 """
 
 from fairspan.plotting.components import plot_loadings, plot_projection
+from fairspan.plotting.downstream import plot_downstream
 from fairspan.plotting.frontier import plot_frontier
 from fairspan.plotting.groups import plot_errors_by_components, plot_group_errors
 from fairspan.plotting.history import plot_history
 
 __all__ = [
+    "plot_downstream",
     "plot_errors_by_components",
     "plot_frontier",
     "plot_group_errors",
