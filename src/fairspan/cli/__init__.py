@@ -147,14 +147,14 @@ def _parser(given: list[str]) -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser(
         prog="fairspan",
-        usage="fairspan COMMAND ...",
+        usage="fairspan COMMAND [...]",
         description="Principal components that treat groups even-handedly.",
         epilog=_EXIT_CODES,
         formatter_class=raw,
     )
     parser.add_argument("--version", action="version", version=f"fairspan {__version__}")
     commands = parser.add_subparsers(
-        dest="command", metavar="COMMAND ...", prog="fairspan", required=True
+        dest="command", metavar="COMMAND [...]", prog="fairspan", required=True
     )
     called = next((word for word in given if not word.startswith("-")), None)
     for name, (summary, module) in COMMANDS.items():

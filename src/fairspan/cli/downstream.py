@@ -13,6 +13,7 @@ from fairspan.cli import OK, UsageError, console
 from fairspan.cli.arguments import add_number, check_output
 from fairspan.cli.data import Data, add_json_argument, add_table_arguments, is_moments, load_data
 from fairspan.downstream import Choice, DownstreamResult, assess_downstream
+from fairspan.downstream.assess import holds_classes
 from fairspan.downstream.candidates import METHODS
 from fairspan.downstream.reading import against_pca, of_choice, shown_metrics, with_interval
 from fairspan.ground import defaults
@@ -24,13 +25,13 @@ _ENDINGS = (".json", ".csv", ".png", ".svg", ".pdf")
 USAGE = "fairspan downstream DATA --sensitive COLUMN --target COLUMN [-k K ...] [options]"
 EXAMPLES = """\
 examples:
-  fairspan downstream people.csv --sensitive sex --target income -k 2 5 10
-  fairspan downstream people.csv -s sex --target income --drop id -k 2 5 --model boosting -o out.png
-  fairspan downstream people.csv -s sex --target income -k 2 5 10 --weights 0.5 1 2 \\
-      --rule "highest accuracy with demographic_parity_difference <= 0.1"
+  fairspan downstream people.csv --sensitive sex --target income -k 1 2
+  fairspan downstream people.csv -s sex --target income --drop id -k 1 2 --model boosting -o out.png
+  fairspan downstream people.csv -s sex --target income -k 2 --rule "best r2"
 
 Scaling, projection and model are fitted on the training rows of each split only, and measured on
-the others. Intervals are 95 % over splits, corrected for their overlap."""
+the others. Intervals are 95 % over splits, corrected for their overlap. A rule is for instance
+"highest accuracy with demographic_parity_difference <= 0.1"."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,9 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
     add_table_arguments(parser)
     method = parser.add_argument_group("the methods and the model")
-    method.add_argument("-k", "--components", type=int, nargs="+", default=[2, 5], metavar="K")
+    method.add_argument("-k", "--components", type=int, nargs="+", default=(2, 5), metavar="K")
     text = "fairness weights to try"
-    method.add_argument("--weights", type=float, nargs="+", default=[1.0], metavar="W", help=text)
+    method.add_argument("--weights", type=float, nargs="+", default=(1.0,), metavar="W", help=text)
     text = f"which of {', '.join(METHODS)} (default: all)"
     method.add_argument("--methods", nargs="+", metavar="METHOD", help=text)
     text = "trained on the projected rows (default: logistic for classes, ridge for numbers)"
@@ -78,23 +79,23 @@ def run(options: argparse.Namespace) -> int:
         "model": result.model,
         "splits": result.n_splits,
         "summary": result.summary(),
-        "choice": None if choice is None else choice._asdict(),
+        "choice": None if choice is None else vars(choice),
     }
     console.answer(options.json, "\n".join(lines), document)
     return OK
 
 
 def _assess(options: argparse.Namespace, data: Data) -> DownstreamResult:
-    target = data.kept[options.target]
+    target = _target(data.kept[options.target].tolist(), options.target)
     with console.Progress(options.splits, "splits", hidden=options.json) as bar:
         return assess_downstream(
             data.X,
-            np.array(target.tolist()),
+            target,
             data.groups,
             methods=options.methods,
             n_components=options.components,
             fairness_weights=options.weights,
-            model=_model(options.model),
+            model=_model(options.model, target),
             metrics=options.metrics,
             sample_weight=data.weight,
             n_splits=options.splits,
@@ -106,15 +107,31 @@ def _assess(options: argparse.Namespace, data: Data) -> DownstreamResult:
         )
 
 
-def _model(name: str | None) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
+def _target(cells: list[Any], name: str) -> Any:
+    """Read the target's cells as numbers, if all of them are."""
+    blank = sum(cell is None for cell in cells)
+    if blank:
+        raise ValueError(
+            f"the target {name!r} is blank in {blank} of {len(cells)} rows; drop these rows first."
+        )
+    try:
+        return np.array(cells, dtype=np.float64)
+    except ValueError:
+        return np.array(cells, dtype=str)
+
+
+def _model(name: str | None, target: Any) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from sklearn.linear_model import LogisticRegression, Ridge
 
+    boosting = HistGradientBoostingClassifier
+    if not holds_classes(target):
+        boosting = HistGradientBoostingRegressor
     return {
         None: None,
         "logistic": LogisticRegression(max_iter=1000),
         "ridge": Ridge(),
-        "boosting": HistGradientBoostingClassifier(random_state=0),
+        "boosting": boosting(random_state=0),
     }[name]
 
 

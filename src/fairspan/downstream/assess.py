@@ -114,7 +114,7 @@ def assess_downstream(
     ...     adult.X[:2000], adult.target[:2000], adult.sensitive_features[:2000],
     ...     methods=["RobustFairPCA"], n_components=2, metrics=["accuracy"], n_splits=3,
     ... )
-    >>> [row["method"] for row in result.summary("accuracy")]
+    >>> [row["method"] for row in result.summary("accuracy") if row["group"] == "female"]
     ['no reduction', 'PCA', 'RobustFairPCA']
     """
     check_integer("n_splits", n_splits, 1)
@@ -134,7 +134,7 @@ def assess_downstream(
         steps=steps,
         model=model,
         candidates=candidates(methods, n_components, fairness_weights),
-        measures=measures(metrics, classes is not None),
+        measures=measures(metrics, len(classes or ())),
         classifies=classes is not None,
         test_size=test_size,
         inner_splits=inner_splits,
@@ -220,6 +220,13 @@ def _prepared(X: Any, preprocessor: Any) -> tuple[Any, list[Any]]:
     return X, [encoded, StandardScaler()]
 
 
+def holds_classes(y: Any) -> bool:
+    """Whether a target is to be classified: text, truth values, or few whole numbers."""
+    if y.dtype.kind in "bUSO":
+        return True
+    return type_of_target(y) in ("binary", "multiclass") and len(np.unique(y)) <= _CLASSES
+
+
 def _target(y: Any, n_rows: int, model: Any) -> tuple[Any, tuple[str, ...] | None, Any]:
     """Return the target, its classes if it has any, and the model for it."""
     known = as_known(y, "y", allow_series=True)
@@ -233,10 +240,7 @@ def _target(y: Any, n_rows: int, model: Any) -> tuple[Any, tuple[str, ...] | Non
     if model is not None and not is_model:
         raise TypeError(f"model={model!r} is neither a classifier nor a regressor.")
     if model is None:
-        text = y.dtype.kind in "bUSO"
-        whole = not text and type_of_target(y) in ("binary", "multiclass")
-        classifies = text or (whole and len(np.unique(y)) <= _CLASSES)
-        model = LogisticRegression(max_iter=1000) if classifies else Ridge()
+        model = LogisticRegression(max_iter=1000) if holds_classes(y) else Ridge()
     if is_regressor(model):
         return y.astype(np.float64), None, model
     classes, codes = np.unique(y.astype(str) if y.dtype.kind == "O" else y, return_inverse=True)

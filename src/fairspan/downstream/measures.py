@@ -22,6 +22,7 @@ CLASSIFICATION = (
     "demographic_parity_difference",
     "equalized_odds_difference",
 )
+MANY_CLASSES = ("accuracy", "balanced_accuracy")
 REGRESSION = ("r2", "root_mean_squared_error", "mean_prediction")
 _SCORED = ("roc_auc", "average_precision")
 """Metrics of scores, where the others are of predictions."""
@@ -111,10 +112,10 @@ class Predictions:
         )
 
 
-def measures(metrics: Mapping[str, Any] | Iterable[Any] | None, classifies: bool) -> list[Measure]:
+def measures(metrics: Mapping[str, Any] | Iterable[Any] | None, n_classes: int) -> list[Measure]:
     """Find metrics by name in scikit-learn and fairlearn, or take functions as they are."""
     if metrics is None:
-        metrics = CLASSIFICATION if classifies else REGRESSION
+        metrics = {0: REGRESSION, 2: CLASSIFICATION}.get(n_classes, MANY_CLASSES)
     if isinstance(metrics, Mapping):
         return [_measure(name, function) for name, function in metrics.items()]
     if not is_listing(metrics):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -19,7 +19,8 @@ from fairspan.ground.frames import as_frame
 Key = tuple[str, int | None, float | None]
 
 
-class Choice(NamedTuple):
+@dataclass(frozen=True)
+class Choice:
     """What a rule chose on training rows, and how that did on rows the choice had not seen.
 
     Attributes
@@ -56,8 +57,12 @@ class DownstreamResult:
         The classes; the second of two is the positive one. None for a regression.
     model : str
         What was trained.
-    n_splits, n_train, n_test : int
-        Number of splits, and rows of each part.
+    n_splits : int
+        Number of splits.
+    n_train : int
+        Rows that each split fits to.
+    n_test : int
+        Rows that each split measures on.
     metrics : tuple of str
         Names of all metrics.
     """
