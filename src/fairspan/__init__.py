@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairspan import datasets as datasets
+    from fairspan import downstream as downstream
     from fairspan import inference as inference
     from fairspan import metrics as metrics
     from fairspan import plotting as plotting
     from fairspan import report as report
     from fairspan import scorers as scorers
     from fairspan import sources as sources
+    from fairspan.downstream.assess import assess_downstream as assess_downstream
     from fairspan.estimators.convex import ConvexFairPCA as ConvexFairPCA
     from fairspan.estimators.exact import ExactlyFairPCA as ExactlyFairPCA
     from fairspan.estimators.nullspace import NullSpaceFairPCA as NullSpaceFairPCA
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "assess_downstream": "downstream.assess",
     "ConvexFairPCA": "estimators.convex",
     "ExactlyFairPCA": "estimators.exact",
     "NullSpaceFairPCA": "estimators.nullspace",
@@ -59,6 +62,7 @@ once; no module may have a public function's name, which it would hide."""
 _MODULES = (
     "convergence",
     "datasets",
+    "downstream",
     "inference",
     "metrics",
     "plotting",
