@@ -228,7 +228,9 @@ class _Walk:
         """
         self._offer(line.point, line.subspace)
         weight = penalty_weight(line, self.objective.shares)
-        if weight <= self.objective.fairness_weight and not self.objective.radii.any():
+        o = self.objective
+        plain = o.counts_down and o.references is None and not o.radii.any()
+        if weight <= o.fairness_weight and plain:
             self._floor = max(self._floor, penalty_bound(line))
 
     def _offer(self, point: Point, subspace: FloatArray) -> None:
