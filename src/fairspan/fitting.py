@@ -221,11 +221,31 @@ class Prepared:
         """
         second = self.inner.second_moments
         image = np.einsum("a,adk->dk", self.moments.shares, second @ components.T)
-        variances, rotation = np.linalg.eigh(components @ image)
-        rotated = self.in_features(rotation[:, ::-1].T @ components)
-        largest = np.abs(rotated).argmax(axis=1)
-        signs = np.sign(rotated[np.arange(len(rotated)), largest])
-        return rotated * signs[:, None], np.maximum(variances[::-1], 0.0)
+        _, rotation = np.linalg.eigh(components @ image)
+        return self.in_order(rotation[:, ::-1].T @ components)
+
+    def in_order(self, components: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return components as they are, and the variance along each.
+
+        Parameters
+        ----------
+        components : ndarray of shape (k, rank)
+            Orthonormal rows.
+
+        Returns
+        -------
+        components : ndarray of shape (k, n_features)
+            The rows in the space of the features, the largest loading of each positive.
+        variances : ndarray of shape (k,)
+            Pooled variance of each (ddof 0).
+        """
+        second = self.inner.second_moments
+        image = np.einsum("a,adk->kd", self.moments.shares, second @ components.T)
+        variances = np.einsum("kd,kd->k", image, components)
+        rows = self.in_features(components)
+        largest = np.abs(rows).argmax(axis=1)
+        signs = np.sign(rows[np.arange(len(rows)), largest])
+        return rows * signs[:, None], np.maximum(variances, 0.0)
 
 
 def prepare(
@@ -322,7 +342,8 @@ def warn_unless_optimal(result: SolverResult, tol: float) -> None:
     tol : float
         The tolerance that was asked for.
     """
-    if result.status != "optimal" and not result.is_hidden:
+    # Components that were asked for one by one are not meant to be the best.
+    if result.status != "optimal" and not result.is_hidden and result.solver != "greedy":
         warn(
             f"Solver {result.solver!r} ended with status {result.status!r}: the objective "
             f"{result.objective:.6g} is proved optimal to a relative gap of "

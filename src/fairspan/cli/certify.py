@@ -11,10 +11,9 @@ from fairspan.cli import NOT_PROVED, OK, UsageError, console, summary
 from fairspan.cli.arguments import add_comparison_arguments, add_number, reference_of
 from fairspan.cli.data import add_json_argument
 from fairspan.ground import defaults
-from fairspan.judging.certify import certify
+from fairspan.judging.certify import CertifiedResult, certify
 from fairspan.moments import file as moments_file
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.solvers.result import SolverResult
 from fairspan.storage.model_file import read_model
 
 USAGE = "fairspan certify MODEL [--moments SITE.npz] [options]"
@@ -79,6 +78,7 @@ def run(options: argparse.Namespace) -> int:
             {"label": label, "error": error} | ({"radius": radius[label]} if by_group else {})
             for label, error in zip(moments.labels, result.group_errors.tolist(), strict=True)
         ],
+        "dominating": summary.dominating(result.dominating),
     }
     text = _text(moments, result, setting, document["disparity"], options)
     console.answer(options.json, text, document)
@@ -125,7 +125,7 @@ def _setting(model: Any, options: argparse.Namespace, name: str) -> Any:
 
 def _text(
     moments: GroupMoments,
-    result: SolverResult,
+    result: CertifiedResult,
     setting: Any,
     disparity: str,
     options: argparse.Namespace,
@@ -152,5 +152,6 @@ def _text(
             f"objective    {result.objective!r}",
             f"lower bound  {result.lower_bound!r}",
             f"{verdict}{colon}{rest}",
+            console.sentences(words.dominance(result.dominating)),
         ]
     )

@@ -6,12 +6,10 @@ paper's data sets, ``load(name)`` loads one. Files are looked for in the data di
 where they are absent, with their digests checked.
 """
 
-from fairspan.datasets.dataset import Dataset
-from fairspan.datasets.entry import DatasetInfo
 from fairspan.datasets.faces import build_lfw
 from fairspan.datasets.files import data_directory
 from fairspan.datasets.loading import load
-from fairspan.datasets.registry import describe, info, names
+from fairspan.datasets.registry import Dataset, DatasetInfo, describe, info, names
 from fairspan.datasets.synthetic import (
     FIGURE1_COVARIANCES,
     KnownOptimum,

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fairspan.datasets.dataset import Dataset
-from fairspan.datasets.entry import DatasetInfo
+from fairspan.datasets.registry import Dataset, DatasetInfo
 from fairspan.ground.parameters import check_choice
 
 TARGET = "income"

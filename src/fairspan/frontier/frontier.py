@@ -28,8 +28,9 @@ from fairspan.ground.parameters import (
     check_replicates,
     generator_from,
 )
-from fairspan.ground.types import FLOATS, FloatArray, Label
+from fairspan.ground.types import FLOATS, BoolArray, FloatArray, Label
 from fairspan.ground.warn import warn
+from fairspan.judging.dominance import dominated
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import encode_groups
 from fairspan.moments.resampling import resampled_moments
@@ -86,6 +87,9 @@ class Frontier:
         Eigen-solves that the points took.
     trade_off : TradeOff or None
         Two groups: finds ``curve`` and ``region`` when they are asked for.
+    dominated : ndarray of shape (n_points,)
+        Whether a projection was found that serves every group better than the point does;
+        :func:`fairspan.dominating_projection` returns it.
     """
 
     group_labels: tuple[Label, ...]
@@ -106,6 +110,7 @@ class Frontier:
     group_error_interval: FloatArray | None
     n_eigensolves: int
     trade_off: TradeOff | None = field(repr=False)
+    dominated: BoolArray
 
     def __repr__(self) -> str:
         groups = ", ".join(map(repr, self.group_labels[:4]))
@@ -172,6 +177,7 @@ def columns_of(frontier: Frontier) -> dict[str, Any]:
     for name in ("total_error", "gap", "objective", "lower_bound", "optimality_gap", "status"):
         columns[name] = getattr(frontier, name)
     columns["hidden"] = frontier.is_hidden
+    columns["dominated"] = frontier.dominated
     intervals = {"total_error": frontier.total_error_interval, "gap": frontier.gap_interval}
     if frontier.group_error_interval is not None:
         by_group = np.moveaxis(frontier.group_error_interval, 1, 0)
@@ -314,6 +320,7 @@ def fairness_frontier(
         group_error_interval=intervals[2],
         n_eigensolves=problem.n_eigensolves,
         trade_off=trade_off,
+        dominated=dominated(problem, errors, None if trade_off is None else trade_off.boundary),
     )
 
 

@@ -72,22 +72,24 @@ class Counted(NamedTuple):
     ----------
     up : ndarray of shape (n_groups,)
         Coefficient of φ when the group is counted up.
-    down_worst, down_best : ndarray of shape (n_groups,)
-        Coefficients of φ and ψ that are taken away when it is counted down.
+    down : ndarray of shape (n_groups,)
+        What is taken away from the coefficient of its error when it is counted down.
+    down_worst : ndarray of shape (n_groups,)
+        The part of it that is taken from the coefficient of φ; the rest counts ψ.
     up_constant, down_constant : ndarray of shape (n_groups,)
         The same of its reference.
     """
 
     up: FloatArray
+    down: FloatArray
     down_worst: FloatArray
-    down_best: FloatArray
     up_constant: FloatArray
     down_constant: FloatArray
 
     @property
-    def down(self) -> FloatArray:
-        """What is taken away from the coefficient of the group's error."""
-        return self.down_worst + self.down_best
+    def down_best(self) -> FloatArray:
+        """Coefficient of ψ that is taken away."""
+        return self.down - self.down_worst
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ class RobustFairObjective:
         beyond = none if self.references is None else λ * self.references
         if not self.counts_down:
             return Counted(none + λ, none, none, -beyond, none)
-        return Counted(none + λ, np.minimum(p, λ), np.maximum(λ - p, 0.0), -beyond, -beyond)
+        return Counted(none + λ, none + λ, np.minimum(p, λ), -beyond, -beyond)
 
     def value(self, m: FloatArray) -> float:
         """Give F(m) in O(n_groups).
@@ -201,7 +203,8 @@ class RobustFairObjective:
         """
         base, up, down = self.parts(m)
         a, b = self.largest_pair(up, down)
-        return np.asarray(base.sum(axis=-1) + _at(up, a) - _at(down, b))
+        # Heavy weights lift both far above the base: their difference comes first.
+        return np.asarray(base.sum(axis=-1) + (_at(up, a) - _at(down, b)))
 
     def size(self, m: FloatArray) -> float:
         """Give F(m) without references, which is never negative: gaps are measured against it."""
@@ -336,7 +339,8 @@ class RobustFairObjective:
             when it is counted down.
         """
         c = self.counting
-        return self.shares * φ, c.up * φ, c.down_worst * φ + c.down_best * ψ
+        # Written so that without radii up and down are the same function, however heavy λ is.
+        return self.shares * φ, c.up * φ, c.down * ψ + c.down_worst * (φ - ψ)
 
     def _eligible(self, up: FloatArray, down: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Keep groups that are not compared out of every pair: they are never the largest."""

@@ -23,9 +23,9 @@ from fairspan.ground.parameters import (
 from fairspan.ground.rows import check_weights
 from fairspan.ground.types import FLOATS, FloatArray
 from fairspan.judging.bootstrap import Rows, bootstrap_all, check_resampling
-from fairspan.judging.case import moments_of
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import encode_groups
+from fairspan.moments.projection import moments_of
 from fairspan.report._analysis import Analysis, Data, analyse, effort_each, n_solves
 from fairspan.report._content import (
     Report,

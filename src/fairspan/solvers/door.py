@@ -18,11 +18,10 @@ from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.cutting_planes.search import solve_cutting_planes
 from fairspan.solvers.descent import solve_subgradient
-from fairspan.solvers.many_groups.certified_newton import solve_newton
-from fairspan.solvers.minimax.minimax import solve_least_loss
-from fairspan.solvers.minimax.multiplicative_weights import solve_multiplicative_weights
+from fairspan.solvers.many_groups.lumped import solve_any_number
+from fairspan.solvers.minimax.minimax import solve_least_loss, solve_multiplicative_weights
 from fairspan.solvers.options import ITERATES, RETRACTIONS, SolverOptions
-from fairspan.solvers.result import SolverResult, is_closed, safe_bound, settled
+from fairspan.solvers.result import SolverResult, hidden_value, is_closed, safe_bound, settled
 from fairspan.solvers.two_groups.boundary import solve_boundary
 from fairspan.solvers.two_groups.exact_fairness import solve_exactly_fair
 from fairspan.solvers.two_groups.lines import Boundary
@@ -72,7 +71,8 @@ def solve(
     if getattr(objective, "references", None) is not None:
         size = objective.unreferenced(result.group_errors)  # type: ignore[attr-defined]
         result = replace(result, lowest=objective.lowest, size=size)
-    return settled(result, problem, getattr(objective, "fairness_weight", 0.0))
+    unsure = hidden_value(objective, problem, result.group_errors)
+    return settled(result, problem, getattr(objective, "fairness_weight", 0.0), unsure)
 
 
 def _nothing_lost(problem: SubspaceProblem, objective: Objective) -> SolverResult:
@@ -134,7 +134,7 @@ _SOLVERS = {
         solve_boundary, ("concave pieces",), _PIECES, ("tol", "max_iter", "boundary"), n_groups=2
     ),
     "newton": _Solver(
-        solve_newton,
+        solve_any_number,
         ("concave pieces",),
         _PIECES,
         ("tol", "max_iter", "effort", "max_time", "start", "rng"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,6 +69,8 @@ class SolverResult:
         Whether the time that was given ended the proof, so that another run may prove more or less.
     relaxed : Relaxed or None
         A mixture of projections that is better than the subspace, where one was found.
+    bound_weights : ndarray of shape (n_groups,) or None
+        Of the least largest loss: PCA with groups weighted like this proves the bound.
     """
 
     components: FloatArray = field(repr=False)
@@ -87,6 +89,12 @@ class SolverResult:
     effort: float = 0.0
     was_cut: bool = False
     relaxed: Relaxed | None = field(default=None, repr=False)
+    bound_weights: FloatArray | None = field(default=None, repr=False)
+
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations, 1 or more; a descent's history begins before its first step."""
+        return max(len(self.history) - (self.solver == "subgradient"), 1)
 
     @property
     def optimality_gap(self) -> float:
@@ -99,11 +107,15 @@ class SolverResult:
 
 
 def settled(
-    result: SolverResult, problem: SubspaceProblem, fairness_weight: float = 0.0
+    result: SolverResult,
+    problem: SubspaceProblem,
+    fairness_weight: float = 0.0,
+    unsure: float = 0.0,
 ) -> SolverResult:
     """Withdraw every claim about an objective that is no more than rounding.
 
-    Below the lowest value that the objective can have, a bound says nothing: it is raised to that.
+    What rounding may hide of the value counts in the gap. Below the lowest value that the objective
+    can have, a bound says nothing: it is raised to that.
 
     Parameters
     ----------
@@ -113,18 +125,51 @@ def settled(
         Knows its rounding, and whether it hides features.
     fairness_weight : float
         How much differences of errors count in the objective.
+    unsure : float
+        How far the objective may be above its value: see :func:`hidden_value`.
 
     Returns
     -------
     SolverResult
         The result, not proved where rounding hides its objective.
     """
+    if unsure > 0:
+        size = abs(result.objective) if result.size is None else result.size
+        much = unsure > _TOLD * size
+        status = "feasible" if much and result.status == "optimal" else result.status
+        result = replace(result, lower_bound=result.lower_bound - unsure, status=status)
     if result.lower_bound < result.lowest <= result.objective:
         result = replace(result, lower_bound=result.lowest)
     size = result.objective if result.size is None else result.size
     if not problem.has_hidden_features or size > problem.resolution(fairness_weight):
         return result
     return replace(result, status="feasible", is_hidden=True)
+
+
+def hidden_value(function: Any, problem: SubspaceProblem, errors: FloatArray) -> float:
+    """Say how far an objective may be above its value where errors are within rounding of 0.
+
+    They count as 0, and a radius makes the slope there infinite: rounding shows by its root.
+
+    Parameters
+    ----------
+    function : Objective
+        What was minimised; without radii nothing is hidden that a tolerance would show.
+    problem : SubspaceProblem
+        Knows its rounding.
+    errors : ndarray of shape (n_groups,)
+        Group errors.
+
+    Returns
+    -------
+    float
+        The difference, 0 or more.
+    """
+    hidden = (errors == 0) & (np.asarray(getattr(function, "radii", 0.0)) > 0)
+    if problem.k == problem.d or not hidden.any():
+        return 0.0
+    highest = float(function.value(np.where(hidden, problem.rounding, errors)))
+    return max(highest - float(function.value(errors)), 0.0)
 
 
 def safe_bound(bound: float, objective: float, scale: float, size: float | None = None) -> float:

@@ -23,7 +23,7 @@ import numpy as np
 from fairspan.ground.types import FloatArray
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import LARGE, SubspaceProblem
-from fairspan.solvers.result import SolverResult, is_closed, relative_gap
+from fairspan.solvers.result import SolverResult, is_closed, relative_gap, safe_bound
 from fairspan.solvers.two_groups.curve import Curve, follow
 from fairspan.solvers.two_groups.faces import Face, settle_face
 from fairspan.solvers.two_groups.lines import (
@@ -38,6 +38,7 @@ from fairspan.solvers.two_groups.lines import (
     normal_angle,
     root_between,
 )
+from fairspan.solvers.two_groups.penalty import penalty_bound, penalty_weight
 from fairspan.solvers.two_groups.pieces import Lowest, TwoPieces
 
 _SLIDE_BELOW = 1e-2
@@ -127,12 +128,13 @@ class _Walk:
         self.arcs: list[tuple[float, int, Arc]] = []
         self.faces: dict[int, Face | None] = {}
         self.history: list[tuple[float, float]] = []
+        self._floor = -math.inf
         self._order = itertools.count()
         if not boundary.lines:
             shares = objective.shares
             boundary.add(math.atan2(shares[1], shares[0]))
         for line in boundary.lines:
-            self._offer(line.point, line.subspace)
+            self._learn(line)
         for left, right in itertools.pairwise([None, *boundary.lines, None]):
             self._push(left, right)
         self._record()
@@ -140,7 +142,19 @@ class _Walk:
     def bound(self) -> float:
         """What is proved so far."""
         known = [face.bound for face in self.faces.values() if face is not None]
-        return min([self.best, *known, *(arc[0] for arc in self.arcs[:1])])
+        if not self.arcs:
+            known.append(max(map(self._at_point, self.boundary.lines)))
+        lowest = min([self.best, *known, *(arc[0] for arc in self.arcs[:1])])
+        scale = self.boundary.problem.scale
+        return lowest if self._floor <= lowest else safe_bound(self._floor, self.best, scale)
+
+    def _at_point(self, line: Line) -> float:
+        """Bound the objective by one line, where its gradient has the line's angle everywhere."""
+        if not self.first <= line.angle <= self.last:
+            return -math.inf
+        rounding = self.boundary.problem.rounding
+        guard = line.slack + float(rounding[0]), line.slack + float(rounding[1])
+        return max(self.pieces.guarded(line.point, guard))
 
     def is_closed(self, tol: float) -> bool:
         problem, weight = self.boundary.problem, self.objective.fairness_weight
@@ -160,7 +174,7 @@ class _Walk:
             return False
         heapq.heappop(self.arcs)
         line = self.boundary.add(angle)
-        self._offer(line.point, line.subspace)
+        self._learn(line)
         for group in (0, 1):
             if line.point[group] == 0 and self.pieces.radii[group] > 0:
                 self._settle(group)
@@ -216,6 +230,18 @@ class _Walk:
     def _errors(self, subspace: FloatArray) -> Point:
         found = self.boundary.problem.errors(subspace)
         return float(found[0]), float(found[1])
+
+    def _learn(self, line: Line) -> None:
+        """Offer a line's point; without radii, take what it proves of a lighter weight as well.
+
+        No heavier weight has a smaller optimum, and by its polygon a heavy one multiplies rounding.
+        """
+        self._offer(line.point, line.subspace)
+        weight = penalty_weight(line, self.objective.shares)
+        o = self.objective
+        plain = o.counts_down and o.references is None and not o.radii.any()
+        if weight <= o.fairness_weight and plain:
+            self._floor = max(self._floor, penalty_bound(line))
 
     def _offer(self, point: Point, subspace: FloatArray) -> None:
         value = self.pieces.value(point)
