@@ -24,8 +24,7 @@ from fairspan.ground.types import FLOATS
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.moments.sparse import SPARSE_FORMATS
-from fairspan.tables.choose import choose
-from fairspan.tables.columns import TableOptions
+from fairspan.tables.columns import TableOptions, choose
 from fairspan.tables.groups import Partial, partial_moments
 from fairspan.tables.pieces import Wanted
 from fairspan.tables.rows import Add, Step, table_moments
