@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import datetime
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, Self, TypedDict
@@ -154,12 +154,6 @@ class Columns:
                 f"the column {name!r} has more than {self.most_groups} different values; choose "
                 "another column for sensitive=..., or group its values first."
             )
-
-    def with_categories(self, found: Mapping[Name, Iterable[str]]) -> Self:
-        """Settle the categories that were not known."""
-        settled: dict[Name, tuple[str, ...] | None]
-        settled = {name: tuple(sorted(values)) for name, values in found.items()}
-        return replace(self, categories=self.categories | settled)
 
     def to_json(self) -> dict[str, Any]:
         """Describe it for a model file."""
