@@ -74,7 +74,7 @@ def settled(columns: Columns, run: Run) -> Columns:
         return columns
     wanted = Wanted(columns.wanted.rows, labels=columns.unknown)
     found = run(partial(_part_categories, columns), _united, wanted)
-    known = {name: tuple(sorted(values)) for name, values in found.items()}
+    known: Any = {name: tuple(sorted(values)) for name, values in found.items()}
     return replace(columns, categories=columns.categories | known)
 
 

@@ -59,6 +59,14 @@ def solve_conic(
     RelaxedSolution
         The point found, its objective and the proved bound.
     """
+    # Clarabel's tolerances are absolute: the program it sees is of order one, whatever the units.
+    size = 1.0 if factors is None else float(np.linalg.norm(factors, 2, axis=(1, 2)).max())
+    unit = max(float(np.linalg.eigvalsh(pooled)[-1]), mu * size**2 if factors is not None else 0.0)
+    pooled, mu = pooled / unit, mu * size**2 / unit
+    factors = None if factors is None else factors / size
+    if direction is not None:
+        length = float(np.linalg.norm(direction))
+        direction, radius = direction / length, radius / length
     program = _Program(len(pooled), with_norm=factors is not None)
     program.add_fantope(k)
     at_direction = program.n_rows
@@ -73,8 +81,10 @@ def solve_conic(
     value, bound, shifted, Z = -float(np.vdot(pooled, X)), 0.0, pooled, None
     if direction is not None:
         missed = float(np.linalg.norm(X @ direction)) - radius
-        if not missed <= _FEASIBLE * float(np.linalg.norm(direction)):
-            raise RuntimeError(f"Clarabel missed the constraint on the means by {missed:.2g}.")
+        if not missed <= _FEASIBLE:
+            raise RuntimeError(
+                f"Clarabel missed the constraint on the means by {missed:.2g} of their distance."
+            )
         y = -dual[at_direction + 1 : at_factors]
         shifted = pooled - 0.5 * (np.outer(y, direction) + np.outer(direction, y))
         bound -= radius * float(np.linalg.norm(y))
@@ -86,11 +96,12 @@ def solve_conic(
     if not value - bound <= tol * abs(value):
         raise RuntimeError(
             f"Clarabel ended with status {solution.status!s} and a duality gap of "
-            f"{value - bound:.2g} for an objective of {value:.6g}; tol={tol} was asked for."
+            f"{unit * (value - bound):.2g} for an objective of {unit * value:.6g}; tol={tol} was "
+            "asked for."
         )
-    # The projection on the Fantope and the bound.
     bound = safe_bound(bound, value, 0.0)
-    return RelaxedSolution(X, value, bound, int(solution.iterations), 2)
+    # The unit, the projection on the Fantope and the bound.
+    return RelaxedSolution(X, unit * value, unit * bound, int(solution.iterations), 3)
 
 
 class _Program:

@@ -165,12 +165,15 @@ class LossGame:
         The best subspace found.
     value, bound : float
         Its largest loss, and what is proved for every subspace.
+    weights : ndarray of shape (n_groups,)
+        The weights whose best reply proves most.
     """
 
     def __init__(self, problem: SubspaceProblem, objective: LargestLoss) -> None:
         self.problem, self.objective, self.scale = problem, objective, problem.scale
         self.value, self.bound = math.inf, objective.lowest
         self.subspace: FloatArray = np.empty((0, 0))
+        self.weights: FloatArray | None = None
         self.history: list[tuple[float, float]] = []
         units = np.eye(problem.n_groups)
         self.replies = list(map(self._keep, units, problem.own_best))
@@ -214,11 +217,14 @@ class LossGame:
             scale=self.scale,
             history=np.array(self.history),
             lowest=self.objective.lowest,
+            bound_weights=self.weights,
         )
 
     def _keep(self, weights: FloatArray, found: Support) -> Reply:
         offsets = self.objective.offsets
         losses, value = found.errors - offsets, found.sigma - float(weights @ offsets)
+        if self.weights is None or value > self.bound:
+            self.weights = weights
         self.bound = max(self.bound, value)
         self._offer(found.subspace, losses)
         self.history.append((self.value, min(self.bound, self.value)))
