@@ -12,6 +12,7 @@ PAPER_DATA = [
     "exact_against_descent",
     "convergence_rate",
     "many_groups",
+    "disparity",
     "large",
     "baselines",
     "selection",

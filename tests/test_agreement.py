@@ -262,7 +262,9 @@ def patience(monkeypatch):
     newton = door._SOLVERS["newton"]
 
     def at_once(*problem: Any, **options: Any) -> Any:
-        return newton.run(*problem, **options | {"effort": 1e-9, "start": None, "rng": np.random.default_rng(0)})
+        return newton.run(
+            *problem, **options | {"effort": 1e-9, "start": None, "rng": np.random.default_rng(0)}
+        )
 
     def stop(case: Case) -> None:
         if case.stopped:

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairspan import datasets as datasets
+    from fairspan import downstream as downstream
     from fairspan import inference as inference
     from fairspan import metrics as metrics
     from fairspan import plotting as plotting
     from fairspan import report as report
     from fairspan import scorers as scorers
     from fairspan import sources as sources
+    from fairspan.downstream.assess import assess_downstream as assess_downstream
     from fairspan.estimators.convex import ConvexFairPCA as ConvexFairPCA
     from fairspan.estimators.exact import ExactlyFairPCA as ExactlyFairPCA
     from fairspan.estimators.nullspace import NullSpaceFairPCA as NullSpaceFairPCA
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from fairspan.frontier.frontier import fairness_frontier as fairness_frontier
     from fairspan.judging.certify import certify as certify
     from fairspan.judging.compare import compare as compare
+    from fairspan.judging.dominance import dominating_projection as dominating_projection
     from fairspan.moments.group_moments import GroupMoments as GroupMoments
     from fairspan.objectives.ambiguity import gelbrich_divergence as gelbrich_divergence
     from fairspan.selection.robust_cv import RobustFairPCACV as RobustFairPCACV
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "assess_downstream": "downstream.assess",
     "ConvexFairPCA": "estimators.convex",
     "ExactlyFairPCA": "estimators.exact",
     "NullSpaceFairPCA": "estimators.nullspace",
@@ -47,6 +51,7 @@ _HOMES = {
     "fairness_frontier": "frontier.frontier",
     "certify": "judging.certify",
     "compare": "judging.compare",
+    "dominating_projection": "judging.dominance",
     "GroupMoments": "moments.group_moments",
     "gelbrich_divergence": "objectives.ambiguity",
     "RobustFairPCACV": "selection.robust_cv",
@@ -57,6 +62,7 @@ once; no module may have a public function's name, which it would hide."""
 _MODULES = (
     "convergence",
     "datasets",
+    "downstream",
     "inference",
     "metrics",
     "plotting",

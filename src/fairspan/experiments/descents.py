@@ -15,7 +15,7 @@ import numpy as np
 
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.objectives.robust import radii_from
+from fairspan.objectives.by_group import radii_from
 
 STARTS = 20
 """Random starts of each candidate; PCA is one more, the first."""

@@ -109,8 +109,8 @@ def _draw_arrow(axes: Any, row: Row, number: int) -> None:
     if row["method"] != "rfpca":
         # RFPCA's first and last arrows cover those of PCA and FairPCA but for their tails.
         axes.plot(*np.outer(-direction, [0, length]), color=color, lw=2)
-        place = -direction * length - [0, 0.25]
-        axes.annotate(TITLES[row["method"]], place, color=color, ha="center", va="top")
+        below = -direction * length - [0, 0.25]
+        axes.annotate(TITLES[row["method"]], below, color=color, ha="center", va="top")
         return
     axes.annotate("", xy=tuple(length * direction), xytext=(0, 0), arrowprops=style)
     place = tuple((length + 0.1) * direction)
