@@ -126,14 +126,16 @@ def solve_greedy(
         rest = rest @ _reflection(step.components[0])[:, :-1]
     errors = problem.errors(found)
     value = objective.value(errors)
-    bound = safe_bound(best.lower_bound, value, problem.scale)
-    proved = is_closed(problem, value, bound, options.tol, objective.fairness_weight)
+    unit, weight = objective.unreferenced(errors), objective.fairness_weight
+    bound = safe_bound(best.lower_bound, value, problem.scale, unit)
+    proved = is_closed(problem, value, bound, options.tol, weight, size=unit)
     return replace(
         best,
         components=found.T,
         group_errors=errors,
         objective=value,
         lower_bound=bound,
+        size=unit,
         status="optimal" if proved and best.status == "optimal" else "feasible",
         solver="greedy",
         n_eigensolves=solves,
