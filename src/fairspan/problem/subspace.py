@@ -185,9 +185,10 @@ class SubspaceProblem:
             No subspace has a smaller error.
         """
         self.n_eigensolves += 1
-        return float(self.traces[group]) * (1 - 8 * UNIT) - top_space(
-            self.moments[group], self.k
-        ).bound
+        return (
+            float(self.traces[group]) * (1 - 8 * UNIT)
+            - top_space(self.moments[group], self.k).bound
+        )
 
     @cached_property
     def own_best(self) -> list[Support]:

@@ -30,6 +30,8 @@ _FEW = 48
 """Up to this many groups all of them are looked at."""
 _NEW = 8
 """Groups taken in at a time, on either side of the gap."""
+_BENT = 2_000_000
+"""Numbers in all moments up to which all groups are tried at once; beyond it is seldom of use."""
 _ROUNDS = 25
 _PROOFS = 4
 
@@ -142,7 +144,7 @@ class _Search:
             chosen = self.chosen
             if not self._offer(found.subspace) and len(self.chosen) == before:
                 break
-        if self.objective.radii.any():
+        if self.objective.radii.any() and self.problem.moments.size <= _BENT:
             above, below = self.objective.shares.copy(), np.zeros(self.problem.n_groups)
             above[chosen], below[chosen] = found.mixture.above[:-1], found.mixture.below[:-1]
             mixture = Mixture(self.objective, above, below)
