@@ -41,6 +41,12 @@ TEMPLATES = {
         "Nothing is proved: some features vary so little compared with others that rounding hides "
         "the objective."
     ),
+    # Whether every group could be served better.
+    "dominated": (
+        "Another projection serves every group better: it lowers each group's error by at least "
+        "{share}. It is PCA with the group weights {weights}."
+    ),
+    "undominated": "Proved: no projection lowers the error of every group by more than {share}.",
     # Shares in words.
     "unknown": "unknown",
     "small": "under 0.1 %",
@@ -167,6 +173,29 @@ def proof(status: str, gap: float, hidden: bool = False) -> str:
         return TEMPLATES["hidden"]
     name = "unproved" if status != "optimal" else "proved" if gap > 0 else "exact"
     return TEMPLATES[name].format(share=share_at_most(gap))
+
+
+def dominance(better: Any) -> str:
+    """Say whether another projection serves every group better.
+
+    Parameters
+    ----------
+    better : DominatingProjection
+        What improves on a projection most.
+
+    Returns
+    -------
+    str
+        The projection and the gain, or what is proved of every other.
+    """
+    if better.dominates:
+        parts = zip(better.group_labels, better.group_weights.tolist(), strict=True)
+        weights = ", ".join(f"{quoted(label)} {weight:.3g}" for label, weight in parts)
+        return TEMPLATES["dominated"].format(share=percent(better.relative_gain), weights=weights)
+    # A group without error cannot gain, in any unit.
+    least = min(error for error in better.given_errors.tolist())
+    share = share_at_most(better.bound / least) if least > better.bound else number(better.bound)
+    return TEMPLATES["undominated"].format(share=share)
 
 
 @dataclass(frozen=True)

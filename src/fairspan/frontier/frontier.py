@@ -28,8 +28,9 @@ from fairspan.ground.parameters import (
     check_replicates,
     generator_from,
 )
-from fairspan.ground.types import FLOATS, FloatArray, Label
+from fairspan.ground.types import FLOATS, BoolArray, FloatArray, Label
 from fairspan.ground.warn import warn
+from fairspan.judging.dominance import dominated
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import encode_groups
 from fairspan.moments.resampling import resampled_moments
@@ -86,6 +87,9 @@ class Frontier:
         Eigen-solves that the points took.
     trade_off : TradeOff or None
         Two groups: finds ``curve`` and ``region`` when they are asked for.
+    dominated : ndarray of shape (n_points,)
+        Whether a projection was found that serves every group better than the point does;
+        :func:`fairspan.dominating_projection` returns it.
     """
 
     group_labels: tuple[Label, ...]
@@ -106,6 +110,7 @@ class Frontier:
     group_error_interval: FloatArray | None
     n_eigensolves: int
     trade_off: TradeOff | None = field(repr=False)
+    dominated: BoolArray
 
     def __repr__(self) -> str:
         groups = ", ".join(map(repr, self.group_labels[:4]))
@@ -172,6 +177,7 @@ def columns_of(frontier: Frontier) -> dict[str, Any]:
     for name in ("total_error", "gap", "objective", "lower_bound", "optimality_gap", "status"):
         columns[name] = getattr(frontier, name)
     columns["hidden"] = frontier.is_hidden
+    columns["dominated"] = frontier.dominated
     intervals = {"total_error": frontier.total_error_interval, "gap": frontier.gap_interval}
     if frontier.group_error_interval is not None:
         by_group = np.moveaxis(frontier.group_error_interval, 1, 0)
@@ -188,6 +194,8 @@ def fairness_frontier(
     *,
     sensitive_features: Any = None,
     fairness_weights: Any = None,
+    disparity: str = "gap",
+    reference: str | Mapping[Any, float] = "none",
     radius: Any = defaults.RADIUS,
     n_bootstrap: int = 0,
     standardize: bool = False,
@@ -213,8 +221,12 @@ def fairness_frontier(
     sensitive_features : array-like, frame or dict, optional
         The group of each row of X.
     fairness_weights : float or array-like, optional
-        Fairness weights of the points; with more than two groups, or a radius, 26 weights from 0 to
-        10 if not given.
+        Fairness weights of the points; with more than two groups, a radius, or another disparity
+        than the gap, 26 weights from 0 to 10 if not given.
+    disparity : {"gap", "largest"}, default="gap"
+        What the fairness weights count, as in RobustFairPCA. The complete curve is that of the gap.
+    reference : {"none", "own"} or mapping, default="none"
+        What each group's error is compared with, as in RobustFairPCA.
     radius : float, mapping or sequence of them, default=0.0
         One radius, as in RobustFairPCA, or several: then the points are a grid.
     n_bootstrap : int, default=0
@@ -260,7 +272,7 @@ def fairness_frontier(
         check_replicates(n_bootstrap)
     check_number("effort", effort, positive=True)
     check_max_time(max_time)
-    counting = Counting(group_weights, missing_groups).checked()
+    counting = Counting(group_weights, missing_groups, disparity, reference).checked()
     moments = moments_to_compare(X_or_moments, sensitive_features, counting, n_bootstrap)
     k = check_components(n_components, moments.n_features)
 
@@ -270,7 +282,7 @@ def fairness_frontier(
     problem = problem_of(moments, warn=True)
     warn_of_small_groups(moments, k)
     trade_off = TradeOff(problem) if problem.n_groups == 2 else None
-    if trade_off is not None and weights is None and not any(radii):
+    if trade_off is not None and weights is None and not any(radii) and counting.is_paper:
         # Where nothing is asked for, the complete curve.
         points = curve_points(trade_off)
     else:
@@ -308,6 +320,7 @@ def fairness_frontier(
         group_error_interval=intervals[2],
         n_eigensolves=problem.n_eigensolves,
         trade_off=trade_off,
+        dominated=dominated(problem, errors, None if trade_off is None else trade_off.boundary),
     )
 
 

@@ -94,18 +94,18 @@ def solve_newton(
         more = _look_further(prover, effort, rng or np.random.default_rng(0))
         found = prover.known
         bound = max(bound, more)
-    weight = objective.fairness_weight
-    if not is_closed(problem, found.value, bound, tol, weight):
+    weight, size = objective.fairness_weight, objective.unreferenced(found.errors)
+    if not is_closed(problem, found.value, bound, tol, weight, size=size):
         bound = max(bound, plain_bound(problem, objective))
-        if weight > _HEAVY:
+        if weight > _HEAVY and objective.references is None:
             # No heavier weight has a smaller optimum, and rounding is not multiplied by it.
             lighter = replace(objective, fairness_weight=_HEAVY)
             less = solve_newton(
                 problem, lighter, tol=tol, effort=effort, max_time=max_time, start=found.subspace
             )
             bound = max(bound, less.lower_bound)
-    bound = safe_bound(bound, found.value, problem.scale)
-    proved = is_closed(problem, found.value, bound, tol, weight)
+    bound = safe_bound(bound, found.value, problem.scale, size)
+    proved = is_closed(problem, found.value, bound, tol, weight, size=size)
     return SolverResult(
         components=found.subspace.T,
         group_errors=found.errors,

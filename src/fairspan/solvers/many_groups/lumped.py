@@ -13,6 +13,7 @@ not in S are taken in, until there are none: then, without radii, both sides are
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,7 +122,7 @@ class _Search:
         """Keep a subspace if it is better, and the groups that decide there in any case."""
         other = self._at(subspace)
         self.chosen = self._deciding(other.errors, self.chosen)
-        better = other.value < self.best.value * (1 - 1e-12)
+        better = other.value < self.best.value - 1e-12 * self.objective.size(self.best.errors)
         if better:
             self.best = other
         self.history.append(self.best.value)
@@ -150,7 +151,7 @@ class _Search:
             above, below = self.objective.shares.copy(), np.zeros(self.problem.n_groups)
             n, mixed = len(chosen), found.mixture
             above[chosen], below[chosen] = mixed.above[:n], mixed.below[:n]
-            mixture = Mixture(self.objective, above, below)
+            mixture = Mixture(self.objective, above, below, mixed.constant)
             box = Box(least, self.problem.traces)
             bound = closed_form_bound(self.problem, mixture, self.best.errors, box)
             self.bound = max(self.bound, bound)
@@ -159,7 +160,8 @@ class _Search:
         """Add the groups with the largest and least parts, unless the extreme ones are known."""
         _, up, down = self.objective.parts(errors)
         found = known
-        for order, values in ((np.argsort(-up), up), (np.argsort(down), down)):
+        sides = [(np.argsort(-up), up), (np.argsort(down), down)]
+        for order, values in sides if self.objective.counts_down else sides[:1]:
             if order[0] not in known:
                 finite = order[:_NEW][np.isfinite(values[order[:_NEW]])]
                 found = np.union1d(found, finite)
@@ -197,18 +199,21 @@ class _Search:
         )
         in_gap = np.arange(len(shares)) < len(chosen)
         radii = np.append(o.radii[chosen], 0.0)
-        objective = RobustFairObjective(shares, o.fairness_weight, radii, in_gap)
+        beyond = None if o.references is None else np.append(o.references[chosen], 0.0)
+        objective = replace(o, shares=shares, radii=radii, in_gap=in_gap, references=beyond)
         constant = float(o.shares[rest] @ starts[rest])
         sizes = float(weights @ problem.traces) + abs(constant)
         return _Part(part, objective, constant, (problem.n_groups + 8) * UNIT * sizes)
 
     def _is_closed(self) -> bool:
         weight, tol = self.objective.fairness_weight, self.settings.get("tol", 1e-8)
-        return is_closed(self.problem, self.best.value, self.bound, tol, weight)
+        size = self.objective.unreferenced(self.best.errors)
+        return is_closed(self.problem, self.best.value, self.bound, tol, weight, size=size)
 
     def _result(self) -> SolverResult:
         problem, best = self.problem, self.best
-        bound = safe_bound(self.bound, best.value, problem.scale)
+        size = self.objective.unreferenced(best.errors)
+        bound = safe_bound(self.bound, best.value, problem.scale, size)
         return SolverResult(
             components=best.subspace.T,
             group_errors=best.errors,

@@ -124,6 +124,7 @@ class _Walk:
         self.first, self.last = self.pieces.angle_range(boundary.upper)
         self.best = math.inf
         self.best_subspace: FloatArray = np.empty((0, 0))
+        self.best_errors: FloatArray = np.zeros(2)
         self.arcs: list[tuple[float, int, Arc]] = []
         self.faces: dict[int, Face | None] = {}
         self.history: list[tuple[float, float]] = []
@@ -146,11 +147,15 @@ class _Walk:
         return lowest if self._floor <= lowest else safe_bound(self._floor, self.best, scale)
 
     def is_closed(self, tol: float) -> bool:
-        weight = self.objective.fairness_weight
-        return is_closed(self.boundary.problem, self.best, self.bound(), tol, weight)
+        problem, weight = self.boundary.problem, self.objective.fairness_weight
+        return is_closed(problem, self.best, self.bound(), tol, weight, size=self._size())
 
     def gap(self) -> float:
-        return relative_gap(self.best, self.bound(), self.boundary.problem.scale)
+        scale = self.boundary.problem.scale
+        return relative_gap(self.best, self.bound(), scale, size=self._size())
+
+    def _size(self) -> float | None:
+        return self.objective.unreferenced(self.best_errors)
 
     def split(self, arc: Arc) -> bool:
         """Add the line that cuts the lowest point of an arc; False if the arc is too thin."""
@@ -183,9 +188,11 @@ class _Walk:
         place = follow(Curve(problem), self.objective, nearest.angle)
         if place is not None:
             subspace = place.subspace
-            value = self.pieces.value(self._errors(subspace))
-            if value <= self.best + min(_ROUNDING, 0.5 * tol) * abs(self.best):
-                self.best, self.best_subspace = value, subspace
+            errors = self._errors(subspace)
+            value = self.pieces.value(errors)
+            size = self.objective.size(self.best_errors)
+            if value <= self.best + min(_ROUNDING, 0.5 * tol) * size:
+                self._take(errors, value, subspace)
 
     def slide(self, arc: Arc) -> bool:
         """Look for the ridge on the path between the subspaces at both ends of an arc."""
@@ -221,13 +228,18 @@ class _Walk:
         """
         self._offer(line.point, line.subspace)
         weight = penalty_weight(line, self.objective.shares)
-        if weight <= self.objective.fairness_weight and not self.objective.radii.any():
+        o = self.objective
+        plain = o.counts_down and o.references is None and not o.radii.any()
+        if weight <= o.fairness_weight and plain:
             self._floor = max(self._floor, penalty_bound(line))
 
     def _offer(self, point: Point, subspace: FloatArray) -> None:
         value = self.pieces.value(point)
         if value < self.best:
-            self.best, self.best_subspace = value, subspace
+            self._take(point, value, subspace)
+
+    def _take(self, point: Point, value: float, subspace: FloatArray) -> None:
+        self.best, self.best_errors, self.best_subspace = value, np.array(point), subspace
 
     def _settle(self, group: int) -> None:
         """Take what is near an axis out of the walk, once it is known to reach the axis."""
