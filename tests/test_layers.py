@@ -14,7 +14,10 @@ SOURCE = ROOT / "src" / "fairspan"
 
 DOWNWARDS = {
     ("moments.group_moments", "tables.dask"): "from_arrays takes Dask arrays, if they are given",
-    ("estimators.lazy", "tables.dask"): "fit and transform take Dask arrays, if they are given",
+    (
+        "estimators.projecting",
+        "tables.dask",
+    ): "fit and transform take Dask arrays, if they are given",
     (
         "estimators.export",
         "storage.model_file",
@@ -29,6 +32,7 @@ DOWNWARDS = {
 NOT_THROUGH_THE_DOOR = {
     ("estimators.convex", "solve_conic"): "a program over matrices, no function of group errors",
     ("estimators.convex", "solve_isometric_admm"): "the same program, by splitting",
+    ("estimators.robust", "solve_greedy"): "solves a problem a component, each through the door",
     ("selection.grid", "follow"): "follows one curve through a whole grid, and proves it by lines",
 }
 """Solvers that are called other than by fairspan.solvers.solve, and why."""

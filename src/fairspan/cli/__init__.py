@@ -60,6 +60,8 @@ _WORDS = {
     "fairness_weights": "--weights",
     "fairness_weight": "--fairness-weight",
     "radius=": "--radius ",
+    "disparity": "--disparity",
+    "reference": "--reference",
     "n_bootstrap": "--bootstrap",
     "random_state": "--seed",
     "effort": "--effort",

@@ -20,8 +20,7 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.tables.choose import find_columns, no_column
 from fairspan.tables.columns import Columns
 from fairspan.tables.csv import Dialect
-from fairspan.tables.files import Files, TableRows
-from fairspan.tables.parts import FilePart
+from fairspan.tables.parts import FilePart, Files, TableRows
 from fairspan.tables.rows import TableMoments as TableMoments
 
 _MOST_GROUPS = 200

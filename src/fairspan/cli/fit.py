@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Iterable
 from typing import Any
 
 from fairspan import __version__
 from fairspan.cli import OK, summary
-from fairspan.cli.arguments import add_model_arguments, check_model_arguments, check_output
+from fairspan.cli.arguments import (
+    add_model_arguments,
+    check_model_arguments,
+    check_output,
+    reference_of,
+)
 from fairspan.cli.console import answer, made_page, paragraph
 from fairspan.cli.data import (
     Data,
@@ -45,11 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json_argument(parser)
 
 
-def estimator(options: argparse.Namespace) -> RobustFairPCA:
-    """Give the unfitted estimator that the options describe."""
+def estimator(options: argparse.Namespace, labels: Iterable[Any]) -> RobustFairPCA:
+    """Give the unfitted estimator that the options describe, for some groups."""
     return RobustFairPCA(
         options.components,
         fairness_weight=options.fairness_weight,
+        disparity=options.disparity,
+        reference=reference_of(options, labels),
         radius=options.radius,
         standardize=options.standardize,
         effort=options.effort,
@@ -76,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         if path is not None:
             check_output(path, [options.data], endings)
     data, moments, columns = load(options, rows=options.report is not None)
-    model = estimator(options).fit_moments(moments)
+    model = estimator(options, moments.labels).fit_moments(moments)
     plain = summary.plain_pca(model, moments)
     if options.output is not None:
         save_model(model, options.output, columns=None if columns is None else columns.to_json())

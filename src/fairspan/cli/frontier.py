@@ -12,7 +12,7 @@ import numpy as np
 
 from fairspan import words
 from fairspan.cli import OK, UsageError, console, summary
-from fairspan.cli.arguments import add_model_arguments, add_number, check_output
+from fairspan.cli.arguments import add_model_arguments, add_number, check_output, reference_of
 from fairspan.cli.data import Data, TableMoments, add_json_argument, add_table_arguments, is_moments
 from fairspan.cli.fit import load
 from fairspan.frontier.frontier import Frontier, columns_of, fairness_frontier
@@ -85,6 +85,8 @@ def _frontier(
         options.components,
         sensitive_features=groups,
         fairness_weights=options.weights,
+        disparity=options.disparity,
+        reference=reference_of(options, moments.labels),
         radius=options.radius,
         n_bootstrap=options.bootstrap,
         standardize=options.standardize,
@@ -108,6 +110,8 @@ def _document(
         "n_components": frontier.n_components,
         "groups": list(frontier.group_labels),
         "standardize": options.standardize,
+        "disparity": options.disparity,
+        "reference": reference_of(options, frontier.group_labels),
         "notes": [] if data is None else list(data.notes),
         "points": points(frontier),
     }

@@ -12,8 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from fairspan.estimators.clipping import learned_limits
 from fairspan.estimators.export import ExportMixin
-from fairspan.estimators.lazy import check_lazy
-from fairspan.estimators.projecting import ProjectingMixin
+from fairspan.estimators.projecting import ProjectingMixin, check_lazy
 from fairspan.fitting import (
     Counting,
     Prepared,

@@ -35,7 +35,8 @@ from fairspan.moments.groups import Groups
 from fairspan.moments.resampling import resampled_moments
 from fairspan.moments.scales import pooled_scale
 from fairspan.objectives.ambiguity import bootstrap_radii
-from fairspan.objectives.robust import RobustFairObjective, radii_of
+from fairspan.objectives.by_group import radii_of
+from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import SolverOptions, SolverResult, solve
 from fairspan.solvers.options import RETRACTIONS, SOLVERS
@@ -53,9 +54,10 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
         total error + fairness_weight * (largest group error - smallest group error)
 
     in the worst case over all distributions whose group moments lie within a radius of the data's,
-    and proves how close to the global minimum the result is. The objective balances
-    reconstruction error between the groups you name, on the data you give; it is not a guarantee
-    of fairness downstream.
+    and proves how close to the global minimum the result is. ``disparity="largest"`` puts the
+    largest group error alone in place of the difference: no group is made worse to look more
+    equal. The objective balances reconstruction error between the groups you name, on the data you
+    give; it is not a guarantee of fairness downstream.
 
     Parameters
     ----------
@@ -63,7 +65,21 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
         Number of components k, from 1 to n_features.
     fairness_weight : float, default=1.0
         How much the gap between groups counts against the total error, 0 or more. It is the
-        paper's lambda, and is never lowered.
+        paper's lambda, and is never lowered. With ``disparity="gap"``, a weight above the share of
+        the better-served group counts that group's error as good: a fit that leaves a gap is then
+        dominated, which means that another projection serves every group better.
+    disparity : {"gap", "largest"}, default="gap"
+        What the fairness weight counts. "gap" is the paper's: largest minus smallest group error.
+        "largest" is the largest group error; no projection serves every group at least as well as
+        its fit and one of them better, and at radius 0 without references the worst-served group
+        is never worse off than under PCA with the same ``group_weights``.
+    reference : {"none", "own"} or mapping, default="none"
+        What each group's error is compared with; it is subtracted before errors are compared.
+        "own" is the error of the group's own best k components (with a radius, its worst case), so
+        that a group counts by what the common projection costs it. {label: number} sets each
+        group's own, in the units of the fit. With ``disparity="largest"``, heavy fairness weights
+        and radius 0, "own" is the objective of :class:`fairspan.FairPCA`, apart from centring: all
+        errors here are about the mean of all rows, those of ``FairPCA`` about each group's mean.
     radius : float, mapping or "bootstrap", default=0.0
         Size of the ambiguity set. A number is the paper's alpha: group a gets
         ``radius / sqrt(n_a)``. A mapping {label: radius} sets each group's own. It is in squared
@@ -184,6 +200,8 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
     n_components: int = defaults.N_COMPONENTS
     _: KW_ONLY
     fairness_weight: float = defaults.FAIRNESS_WEIGHT
+    disparity: str = "gap"
+    reference: str | Mapping[Any, float] = "none"
     radius: float | Mapping[Any, float] | str = defaults.RADIUS
     radius_level: float = defaults.LEVEL
     n_bootstrap: int = defaults.RADIUS_REPLICATES
@@ -253,7 +271,7 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
 
     def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:
         counting = self._counting()
-        if counting.in_gap(moments).sum() < 2 and self.fairness_weight > 0:
+        if not counting.compares(moments) and self.fairness_weight > 0:
             warn(
                 "There are fewer than two groups to compare, so "
                 f"fairness_weight={self.fairness_weight} has no effect. Pass "
@@ -294,13 +312,14 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
 
     def _objective(self, problem: SubspaceProblem, moments: GroupMoments) -> RobustFairObjective:
         """Return the objective for the problem's number of components."""
-        return self._counting().objective_of(moments, self.fairness_weight, self.group_radii_)
+        radii = self.group_radii_
+        return self._counting().objective_of(moments, self.fairness_weight, radii, problem)
 
     def _keeps_order(self) -> bool:
         return self.order != "variance"
 
     def _counting(self) -> Counting:
-        return Counting(self.group_weights, self.missing_groups)
+        return Counting(self.group_weights, self.missing_groups, self.disparity, self.reference)
 
     def _options(self) -> SolverOptions:
         fixed = self.random_state is None and self.solver != "subgradient"

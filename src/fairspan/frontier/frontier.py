@@ -194,6 +194,8 @@ def fairness_frontier(
     *,
     sensitive_features: Any = None,
     fairness_weights: Any = None,
+    disparity: str = "gap",
+    reference: str | Mapping[Any, float] = "none",
     radius: Any = defaults.RADIUS,
     n_bootstrap: int = 0,
     standardize: bool = False,
@@ -219,8 +221,12 @@ def fairness_frontier(
     sensitive_features : array-like, frame or dict, optional
         The group of each row of X.
     fairness_weights : float or array-like, optional
-        Fairness weights of the points; with more than two groups, or a radius, 26 weights from 0 to
-        10 if not given.
+        Fairness weights of the points; with more than two groups, a radius, or another disparity
+        than the gap, 26 weights from 0 to 10 if not given.
+    disparity : {"gap", "largest"}, default="gap"
+        What the fairness weights count, as in RobustFairPCA. The complete curve is that of the gap.
+    reference : {"none", "own"} or mapping, default="none"
+        What each group's error is compared with, as in RobustFairPCA.
     radius : float, mapping or sequence of them, default=0.0
         One radius, as in RobustFairPCA, or several: then the points are a grid.
     n_bootstrap : int, default=0
@@ -266,7 +272,7 @@ def fairness_frontier(
         check_replicates(n_bootstrap)
     check_number("effort", effort, positive=True)
     check_max_time(max_time)
-    counting = Counting(group_weights, missing_groups).checked()
+    counting = Counting(group_weights, missing_groups, disparity, reference).checked()
     moments = moments_to_compare(X_or_moments, sensitive_features, counting, n_bootstrap)
     k = check_components(n_components, moments.n_features)
 
@@ -276,7 +282,7 @@ def fairness_frontier(
     problem = problem_of(moments, warn=True)
     warn_of_small_groups(moments, k)
     trade_off = TradeOff(problem) if problem.n_groups == 2 else None
-    if trade_off is not None and weights is None and not any(radii):
+    if trade_off is not None and weights is None and not any(radii) and counting.is_paper:
         # Where nothing is asked for, the complete curve.
         points = curve_points(trade_off)
     else:

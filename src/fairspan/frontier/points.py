@@ -73,7 +73,7 @@ def solve_points(
     points: list[Point] = []
     start = None
     for weight, radius in grid:
-        objective = counting.objective(moments, weight, radius)
+        objective = counting.objective(moments, weight, radius, problem)
         options = patience.options(SolverOptions(), start)
         found = patience.settle(solve(problem, objective, options, boundary=boundary))
         start = found.components.T
@@ -147,7 +147,7 @@ def bootstrap_intervals(
         Percentile intervals of the total error, of the gap, and of the group errors.
     """
     totals, gaps, groups = [], [], []
-    on_curve = not any(radius for _, radius in grid)
+    on_curve = counting.is_paper and not any(radius for _, radius in grid)
     for moments in replicates:
         problem = make_problem(moments)
         trade_off = TradeOff(problem) if problem.n_groups == 2 else None

@@ -16,9 +16,8 @@ import numpy as np
 from fairspan.fitting import prepare
 from fairspan.ground.parameters import check_by_group, check_integer, check_number
 from fairspan.ground.types import BoolArray, FloatArray, Label
-from fairspan.judging.case import moments_of
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.projection import check_orthonormal
+from fairspan.moments.projection import check_orthonormal, moments_of
 from fairspan.objectives import LargestLoss
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import Boundary, SolverOptions, solve

@@ -3,10 +3,9 @@
 Each function takes ``ax``, where to draw, and returns it; without one it makes a new figure.
 """
 
-from fairspan.plotting.components import plot_loadings, plot_projection
 from fairspan.plotting.frontier import plot_frontier
 from fairspan.plotting.groups import plot_errors_by_components, plot_group_errors
-from fairspan.plotting.history import plot_history
+from fairspan.plotting.models import plot_history, plot_loadings, plot_projection
 from fairspan.plotting.scree import plot_scree
 
 __all__ = [

@@ -20,6 +20,7 @@ from fairspan.ground.parameters import (
 )
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.projection import moments_of
 from fairspan.plotting._axes import axes_or_new, tidy
 
 _MOST_COMPONENTS = 10
@@ -143,11 +144,7 @@ def plot_errors_by_components(
     >>> ax.get_xlabel()
     'number of components'
     """
-    moments = X_or_moments
-    if not isinstance(moments, GroupMoments):
-        moments = GroupMoments.from_arrays(X_or_moments, sensitive_features)
-    elif sensitive_features is not None:
-        raise ValueError("GroupMoments already contain groups; leave sensitive_features out.")
+    moments = moments_of(X_or_moments, sensitive_features)
     if n_components is None:
         n_components = range(1, max(min(_MOST_COMPONENTS, moments.n_features - 1), 1) + 1)
     given = check_listing("n_components", n_components, "a sequence of integers", "number")

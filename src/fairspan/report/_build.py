@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 
-from fairspan.fitting import prepare, warn_of_small_groups
+from fairspan.fitting import Counting, prepare, warn_of_small_groups
 from fairspan.ground import defaults
 from fairspan.ground.parameters import (
     check_components,
@@ -23,12 +23,19 @@ from fairspan.ground.parameters import (
 from fairspan.ground.rows import check_weights
 from fairspan.ground.types import FLOATS, FloatArray
 from fairspan.judging.bootstrap import Rows, bootstrap_all, check_resampling
-from fairspan.judging.case import moments_of
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import encode_groups
+from fairspan.moments.projection import moments_of
 from fairspan.report._analysis import Analysis, Data, analyse, effort_each, n_solves
-from fairspan.report._content import Report, facts_of, groups_of, page_data, projected_rows
-from fairspan.report._settings import Settings
+from fairspan.report._content import (
+    Report,
+    facts_of,
+    groups_of,
+    notion_of,
+    page_data,
+    projected_rows,
+)
+from fairspan.report._settings import Notion, Settings
 
 SCOPE = (
     "It balances reconstruction error between the groups you name, on the data you give. It is not "
@@ -45,6 +52,8 @@ def build(
     sensitive_features: Any = None,
     n_components: int = defaults.N_COMPONENTS,
     fairness_weight: float = defaults.FAIRNESS_WEIGHT,
+    disparity: str = "gap",
+    reference: str | Mapping[Any, float] = "none",
     radius: float = defaults.RADIUS,
     standardize: bool = False,
     feature_names: Sequence[str] | None = None,
@@ -68,6 +77,10 @@ def build(
         Number of components, from 1 to n_features - 1.
     fairness_weight : float, default=1.0
         How much the gap between groups counts against the total error.
+    disparity : {"gap", "largest"}, default="gap"
+        What the fairness weight counts, as in RobustFairPCA; the page has a switch between them.
+    reference : {"none", "own"} or mapping, default="none"
+        What each group's error is compared with, as in RobustFairPCA.
     radius : float, default=0.0
         Size of the ambiguity set, as in RobustFairPCA.
     standardize : bool, default=False
@@ -108,6 +121,8 @@ def build(
     'With 2 components, PCA reconstructs malignant 43 % worse than benign.'
     """
     weight, size = check_number("fairness_weight", fairness_weight), check_number("radius", radius)
+    Counting(disparity=disparity, reference=reference).checked()
+    notion = Notion(disparity, reference)
     check_flag("include_rows", include_rows)
     check_integer("random_state", random_state, 0)
     if check_integer("n_bootstrap", n_bootstrap, 0):
@@ -127,8 +142,8 @@ def build(
     variance = float(np.einsum("a,aii->", moments.shares, data.prepared.inner.second_moments))
     if variance == 0:
         raise ValueError("All rows of X are the same: nothing varies, and nothing can be lost.")
-    settings = Settings.around(moments, weight, size, variance)
-    found = _analyses(data, numbers, (weight, size), settings, progress)
+    settings = Settings.around(moments, weight, size, variance, notion)
+    found = _analyses(data, numbers, (weight, size), notion, settings, progress)
     intervals = _intervals(data, rows, found, n_bootstrap, random_state)
     content = {
         "format": "fairspan.report",
@@ -139,9 +154,11 @@ def build(
         "setting": {
             "n_components": int(n_components),
             "fairness_weight": weight,
+            "notion": settings.notions.index(notion),
             "radius": size,
             "standardize": bool(standardize),
         },
+        "notions": [notion_of(one, moments) for one in settings.notions],
         "stops": {"components": numbers, "weights": settings.weights, "radii": settings.radii},
         "by_components": list(map(page_data, found, intervals)),
         "intervals": {
@@ -207,6 +224,7 @@ def _analyses(
     data: Data,
     numbers: list[int],
     setting: tuple[float, float],
+    notion: Notion,
     settings: Settings,
     progress: Callable[[int, int], None] | None,
 ) -> list[Analysis]:
@@ -220,7 +238,10 @@ def _analyses(
             progress(done, total)
 
     effort = effort_each(total)
-    return [analyse(data, k, *setting, settings, effort=effort, step=step) for k in numbers]
+    return [
+        analyse(data, k, *setting, settings, notion=notion, effort=effort, step=step)
+        for k in numbers
+    ]
 
 
 def _intervals(

@@ -16,6 +16,7 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.report._analysis import Analysis, Data
 from fairspan.report._curve import TOLERANCE, trace_back
 from fairspan.report._page import findings, html_page, model_card
+from fairspan.report._settings import Notion
 from fairspan.solvers.result import SolverResult
 from fairspan.words import Findings, group_name
 
@@ -105,6 +106,7 @@ def page_data(found: Analysis, intervals: list[dict[str, FloatArray]] | None) ->
             "lower_bound": float(found.chosen.lower_bound),
         },
         "fair_pca": _result(found.fair_pca.result_, None),
+        "own": plain(found.own),
         "loadings": [
             {**row, "chosen": plain(row["chosen"]), "pca": plain(row["pca"])}
             for row in found.loadings
@@ -174,6 +176,18 @@ def groups_of(moments: GroupMoments) -> list[dict[str, Any]]:
         {"label": group_name(label), "rows": int(n), "weight": plain(w), "share": float(share)}
         for label, n, w, share in zip(*columns, strict=True)
     ]
+
+
+def notion_of(notion: Notion, moments: GroupMoments) -> dict[str, Any]:
+    """Give what the page's switch offers: references are numbers where a mapping was given."""
+    given = notion.reference
+    numbers = given if isinstance(given, str) else [float(given[a]) for a in moments.labels]
+    return {
+        "disparity": notion.disparity,
+        "reference": numbers,
+        "name": notion.name,
+        "code": notion.code,
+    }
 
 
 def facts_of(moments: GroupMoments, variance: float, *, from_moments: bool) -> dict[str, Any]:

@@ -87,12 +87,14 @@ def solve_subgradient(
         if iteration == max_iter:
             break
         V = retract(V, -step * _subgradients(objective, V, image, errors))
-    proved = is_closed(problem, best, bound, tol, objective.fairness_weight)
+    errors = problem.errors(best_V)
+    size = objective.unreferenced(errors)
+    proved = is_closed(problem, best, bound, tol, objective.fairness_weight, size=size)
     return SolverResult(
         components=best_V.T,
-        group_errors=problem.errors(best_V),
+        group_errors=errors,
         objective=best,
-        lower_bound=safe_bound(bound, best, problem.scale),
+        lower_bound=safe_bound(bound, best, problem.scale, size),
         status="optimal" if proved else "iteration_limit",
         scale=problem.scale,
         solver="subgradient",

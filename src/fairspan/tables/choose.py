@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fairspan.ground.listed import listed
 from fairspan.ground.parameters import (
     check_choice,
     check_integer,
@@ -121,10 +122,10 @@ def find_columns(
     tuple of str or int
         The columns, each once.
     """
-    listed = () if given is None else tuple(given) if is_listing(given) else (given,)
+    asked = () if given is None else tuple(given) if is_listing(given) else (given,)
     positions = [name for name in kinds if isinstance(name, int)]
     found: list[Name] = []
-    for one in listed:
+    for one in asked:
         name = one
         if positions and (is_integer(one) or (isinstance(one, str) and one.lstrip("-").isdigit())):
             name = int(one) + (len(positions) if int(one) < 0 else 0)
@@ -142,14 +143,12 @@ def find_columns(
 def no_column(where: str, kinds: Iterable[Name], missing: Sequence[Any], why: str) -> str:
     """Say which columns are not there and which are."""
     names = list(kinds)
-    there = "its columns are " + ", ".join(map(repr, names[:_SHOWN]))
-    there += f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    there = f"are {listed(names, most=_SHOWN)}"
     if all(isinstance(name, int) for name in names):
-        there = f"its columns are numbered 0 to {len(names) - 1}"
+        there = f"are numbered 0 to {len(names) - 1}"
     near = get_close_matches(str(missing[0]), map(str, names), n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    listed = ", ".join(map(repr, missing[:8])) + (" ..." if len(missing) > 8 else "")
-    return f"{where} has no column {listed} ({why}); {there}.{hint}"
+    return f"{where} has no column {listed(missing, most=8)} ({why}); its columns {there}.{hint}"
 
 
 def _categories(find: Any, given: Any) -> dict[Name, tuple[str, ...] | None]:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from fairspan.ground.extras import needing
 from fairspan.ground.rows import (
     check_memory,
     check_real,
@@ -28,7 +29,7 @@ from fairspan.tables.columns import TableOptions
 from fairspan.tables.groups import Partial, partial_moments
 from fairspan.tables.pieces import Wanted
 from fairspan.tables.rows import Add, Step, table_moments
-from fairspan.tables.typed import frame_part, kinds_of, missing_extra
+from fairspan.tables.typed import frame_part, kinds_of
 
 _BRANCHES = 8
 """Sums of so many parts are tasks of their own."""
@@ -62,10 +63,8 @@ def moments_from_dask(
     GroupMoments
         The moments; ``dropped_rows`` says how many rows ``missing="drop_rows"`` left out.
     """
-    try:
+    with needing("Dask dataframes need pyarrow", "dask"):
         import pyarrow as pa
-    except ImportError as error:
-        raise missing_extra("dask", "pyarrow") from error
     if not is_dask(frame) or not hasattr(frame, "map_partitions"):
         raise TypeError(f"frame is a {type(frame).__name__}; give a dask.dataframe.DataFrame.")
     sample = pa.Table.from_pandas(frame._meta_nonempty, preserve_index=False)
@@ -101,10 +100,8 @@ def map_and_add(task: Callable[[Any], Any], parts: Iterable[Any], add: Add) -> A
     object
         The sum, computed by the current client or scheduler.
     """
-    try:
+    with needing("engine='dask' needs dask", "dask"):
         import dask
-    except ImportError as error:
-        raise missing_extra("dask", "dask") from error
     level = [dask.delayed(task, pure=False)(part) for part in parts]
     join = dask.delayed(partial(reduce, add), pure=False)
     while len(level) > 1:

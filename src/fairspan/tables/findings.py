@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairspan.ground.listed import listed
+
 Name = str | int
 """Columns of tables have names; those of arrays have numbers."""
 
@@ -109,7 +111,10 @@ class Findings:
                 "missing='drop_rows' or those columns with drop=[...], or fill them in with "
                 f"missing={{column: value}}.{label}"
             )
-        return f"{where} cannot be used: {_some(self.faults, '; ')}." if self.faults else None
+        if self.faults:
+            faults = listed(self.faults, str, most=_SHOWN, separator="; ")
+            return f"{where} cannot be used: {faults}."
+        return None
 
     @property
     def why_none(self) -> str:
@@ -119,7 +124,7 @@ class Findings:
     @property
     def _missing(self) -> str:
         counts = (f"{name!r} ({count})" for name, count in self.missing.items())
-        return f"missing values in {_some(counts)}"
+        return f"missing values in {listed(counts, str, most=_SHOWN)}"
 
 
 def check_once(path: str, names: Iterable[str]) -> None:
@@ -151,11 +156,11 @@ def not_numbers(where: str, text: Mapping[Name, Mapping[str, str | None]], weigh
         f"{name!r} ({word if place is None else f'{word!r}{place}'})"
         for name, (word, place) in examples.items()
     )
-    sentence = f"{where} has columns that are not numbers: {_some(shown)}."
+    sentence = f"{where} has columns that are not numbers: {listed(shown, str, most=_SHOWN)}."
     commas = [name for name, met in text.items() if all(map(_COMMA.fullmatch, met))]
     if commas:
         sentence += (
-            f" Numbers in {_some(map(repr, commas))} have a comma; write a decimal comma as a "
+            f" Numbers in {listed(commas, most=_SHOWN)} have a comma; write a decimal comma as a "
             "point, and leave out commas between thousands."
         )
     others = [name for name in text if name not in commas and name != weight]
@@ -179,9 +184,3 @@ def not_numbers(where: str, text: Mapping[Name, Mapping[str, str | None]], weigh
 def _keyword(option: str, names: Sequence[Name]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"{option}={list(names[:_SHOWN])}{more}"
-
-
-def _some(words: Iterable[str], separator: str = ", ") -> str:
-    listed = list(words)
-    more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
-    return separator.join(listed[:_SHOWN]) + more
