@@ -10,6 +10,7 @@ from tests.conftest import data_directory
 MADE_DATA = ["import_time", "fit", "methods", "files", "partitioned", "sparse"]
 PAPER_DATA = [
     "exact_against_descent",
+    "convergence_rate",
     "many_groups",
     "disparity",
     "large",

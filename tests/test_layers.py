@@ -26,6 +26,7 @@ DOWNWARDS = {
     ("report._build", "__init__"): "a page names the version that made it",
     ("storage.model_file", "__init__"): "the public estimators are those that a file may hold",
     ("frontier.frontier", "plotting"): "plot is a method, and needs an extra",
+    ("downstream.result", "plotting"): "plot is a method, and needs an extra",
 }
 """Imports inside functions that reach below, and why."""
 

@@ -379,3 +379,32 @@ def test_a_label_that_the_terminal_cannot_show_stops_nothing(folder):
     )
     assert found.returncode == 0, found.stderr
     assert rb"\xf6st" in found.stdout
+
+
+def test_a_target_is_no_feature_of_any_command(fairspan, folder):
+    for command in ("fit", "frontier", "compare", "moments"):
+        more = "-o all.npz" if command == "moments" else ""
+        answer = fairspan(
+            f"{command} people.csv -s sex --target income --drop id region count {more}"
+        )
+        assert answer.code == 0, answer
+        assert "3 features" in answer.out
+    answer = fairspan("fit people.csv -s sex --target sex --drop id region")
+    assert (answer.code, "one part only" in answer.err) == (2, True)
+    assert "'wages'" in fairspan("fit people.csv -s sex --target wages --drop id region").err
+
+
+def test_downstream_predicts_the_target_and_says_what_that_does(fairspan, folder):
+    pytest.importorskip("fairlearn")
+    line = "downstream people.csv -s sex --target region --drop id --metrics accuracy -k 1 2"
+    told = fairspan(f"{line} --splits 2 --methods FairPCA --json -o all.csv").json
+    assert told["classes"] == ["east", "west", "öst"]
+    methods = {row["method"] for row in told["summary"]}
+    assert methods == {"no reduction", "PCA", "FairPCA"}
+    rows = (folder / "all.csv").read_text(encoding="utf-8").splitlines()
+    # Five candidates, two splits: overall, two groups and their difference.
+    assert len(rows) == 1 + 5 * 2 * 4
+    answer = fairspan(f"{line} --splits 2 --rule 'highest accuracy'")
+    assert "The accuracy difference, compared with PCA of the same size:" in answer.out
+    assert "Rule: highest accuracy. Chosen on training rows:" in answer.out
+    assert fairspan("downstream people.csv -s sex --drop id region").code == 2

@@ -256,4 +256,4 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         self.lower_bound_ = result.lower_bound
         self.optimality_gap_ = result.optimality_gap
         self.n_eigensolves_ = result.n_eigensolves
-        self.n_iter_ = max(len(result.history), 1)
+        self.n_iter_ = result.n_iter

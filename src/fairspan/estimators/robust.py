@@ -39,7 +39,7 @@ from fairspan.objectives.by_group import radii_of
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import SolverOptions, SolverResult, solve
-from fairspan.solvers.options import RETRACTIONS, SOLVERS
+from fairspan.solvers.options import RETRACTIONS, SOLVERS, STARTS
 from fairspan.solvers.ordering import ORDERS, nested_basis, of_size, solve_greedy
 
 logger = logging.getLogger("fairspan")
@@ -132,7 +132,13 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
         Seconds after which "newton" gives up proving, a safety net. If it was needed,
         ``result_.was_cut`` is True.
     n_init : int, default=20
-        Random starts of "subgradient", in addition to one from PCA.
+        Random starts of "subgradient".
+    start : {"both", "random", "pca"}, default="both"
+        Where "subgradient" starts: at random, at PCA, or both. The paper's algorithm as printed is
+        ``start="random", n_init=1, iterate="last"``.
+    iterate : {"best", "last"}, default="best"
+        Which iterate of "subgradient" is the result: the best of all, or the best of the last
+        iterates of each start, as in the paper.
     retraction : {"qr", "polar"}, default="qr"
         How a step of "subgradient" returns to the manifold.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -168,7 +174,7 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
     n_eigensolves_ : int
         Eigen-solves that were needed, the proof included.
     n_iter_ : int
-        Iterations of the solver.
+        Iterations of the solver; steps of each start for "subgradient".
     moments_ : GroupMoments
         The moments of the data.
     result_ : SolverResult
@@ -216,6 +222,8 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
     effort: float = defaults.EFFORT
     max_time: float | None = None
     n_init: int = defaults.N_INIT
+    start: str = "both"
+    iterate: str = "best"
     retraction: str = "qr"
     random_state: Any = None
     verbose: int = 0
@@ -229,7 +237,9 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
         check_integer("max_iter", self.max_iter, 1)
         check_number("effort", self.effort, positive=True)
         check_max_time(self.max_time)
-        check_integer("n_init", self.n_init, 0)
+        check_integer("n_init", self.n_init, 1 if self.start == "random" else 0)
+        check_choice("start", self.start, STARTS)
+        check_choice("iterate", self.iterate, ("best", "last"))
         verbose: Any = self.verbose
         if not isinstance(verbose, Integral | np.bool_):
             raise TypeError(
@@ -329,7 +339,9 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
             max_iter=self.max_iter,
             effort=self.effort,
             max_time=self.max_time,
-            n_init=self.n_init,
+            n_init=0 if self.start == "pca" else self.n_init,
+            start_at_pca=self.start != "random",
+            iterate=self.iterate,
             retraction=self.retraction,
             # Without a seed the starts of a proof are always the same, and so is the answer.
             rng=None if fixed else generator_from(self.random_state),

@@ -92,6 +92,11 @@ class SolverResult:
     bound_weights: FloatArray | None = field(default=None, repr=False)
 
     @property
+    def n_iter(self) -> int:
+        """Number of iterations, 1 or more; a descent's history begins before its first step."""
+        return max(len(self.history) - (self.solver == "subgradient"), 1)
+
+    @property
     def optimality_gap(self) -> float:
         """Distance between value and bound, as a share of the objective; 1 where it is hidden."""
         if self.is_hidden:

@@ -148,8 +148,7 @@ def _make(name: Any, parameters: Any) -> BaseFairPCA:
         raise ValueError(f"its class {name!r} is not one of {sorted(known)}")
     estimator = known[name]
     allowed = set(estimator().get_params(deep=False))
-    # Models from before there were these parameters do not clip, compare errors
-    # by their gap and order components by variance.
+    # What models do that are from before there were these parameters.
     earlier = {"clip": None, "disparity": "gap", "reference": "none", "order": "variance"}
     parameters = {key: x for key, x in earlier.items() if key in allowed} | parameters
     if set(parameters) != allowed:
