@@ -32,12 +32,14 @@ class Point(NamedTuple):
     optimality_gap: float
     status: str
     is_hidden: bool
+    slopes: FloatArray | None = None
 
     @classmethod
     def of(cls, weight: float, radius: Radius, found: SolverResult) -> Point:
         """Make a point from a result."""
         proof = (found.objective, found.lower_bound, found.optimality_gap)
-        return cls(weight, radius, found.group_errors, *proof, found.status, found.is_hidden)
+        claims = (found.status, found.is_hidden, found.bound_weights)
+        return cls(weight, radius, found.group_errors, *proof, *claims)
 
 
 def solve_points(
