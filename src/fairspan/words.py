@@ -41,10 +41,29 @@ TEMPLATES = {
         "Nothing is proved: some features vary so little compared with others that rounding hides "
         "the objective."
     ),
+    # Who pays.
+    "worst served": (
+        "The worst-served group is {worst} with PCA (error {before}) and {other} with {method} "
+        "(error {after})."
+    ),
+    "everyone pays": "Every group is worse off than with PCA ({changes}).",
+    "no one gains": "No group is better off than with PCA ({changes}).",
+    "some pay": "Errors compared with PCA: {changes}.",
     # Whether every group could be served better.
     "dominated": (
         "Another projection serves every group better: it lowers each group's error by at least "
         "{share}. It is PCA with the group weights {weights}."
+    ),
+    "dominated here": "Another projection serves every group better.",
+    "dominated points": (
+        "At {some} of {all} points another projection serves every group better (the best of these "
+        "points has the gap {gap})."
+    ),
+    "dominated methods": (
+        "On the rows of the fit, another projection serves every group better than {methods}."
+    ),
+    "instead": (
+        'disparity="largest" (--disparity largest) makes no group worse to look more equal.'
     ),
     "undominated": "Proved: no projection lowers the error of every group by more than {share}.",
     # Shares in words.
@@ -57,6 +76,8 @@ RULES = {
     # Errors below this share of the largest are none; those that differ by less are equal.
     "zero": 1e-12,
     "same": 5e-6,
+    # So many groups are named: those that change most.
+    "named": 6,
     # Percentages below the first are not written out; those from the second on are whole numbers.
     "small": 0.05,
     "whole": 9.95,
@@ -175,27 +196,118 @@ def proof(status: str, gap: float, hidden: bool = False) -> str:
     return TEMPLATES[name].format(share=share_at_most(gap))
 
 
-def dominance(better: Any) -> str:
-    """Say whether another projection serves every group better.
+@dataclass(frozen=True)
+class Better:
+    """What improves on a projection most, for the group that gains least, as plain values.
+
+    Attributes
+    ----------
+    labels : sequence
+        All groups.
+    errors : sequence of float
+        Their errors with the better projection.
+    group_weights : sequence of float
+        PCA with groups counted like this gives it.
+    gain, relative_gain : float
+        By how much each error falls, at least.
+    bound : float
+        Proved: no projection lowers all errors by more.
+    smallest : float
+        The smallest of the errors to improve on.
+    dominates : bool
+        Whether every group gains, by more than rounding.
+    """
+
+    labels: Sequence[Any]
+    errors: Sequence[float]
+    group_weights: Sequence[float]
+    gain: float
+    relative_gain: float
+    bound: float
+    smallest: float
+    dominates: bool
+
+    @property
+    def sentence(self) -> str:
+        """The projection and its gain, or what is proved of every other."""
+        if self.dominates:
+            parts = zip(self.labels, self.group_weights, strict=True)
+            weights = ", ".join(f"{quoted(label)} {weight:.3g}" for label, weight in parts)
+            share = percent(self.relative_gain)
+            return TEMPLATES["dominated"].format(share=share, weights=weights)
+        # A group without error cannot gain, in any unit.
+        relative = self.bound < self.smallest
+        share = share_at_most(self.bound / self.smallest) if relative else number(self.bound)
+        return TEMPLATES["undominated"].format(share=share)
+
+
+def who_pays(
+    labels: Sequence[Any], before: Sequence[float], after: Sequence[float], method: str
+) -> str:
+    """Say which group is served worst and how each group's error changes, compared with PCA.
 
     Parameters
     ----------
-    better : DominatingProjection
-        What improves on a projection most.
+    labels : sequence
+        The groups that are compared.
+    before, after : sequences of float
+        Their errors with PCA, and with the method.
+    method : str
+        The name of the method.
 
     Returns
     -------
     str
-        The projection and the gain, or what is proved of every other.
+        Two sentences; empty where nothing changes.
     """
-    if better.dominates:
-        parts = zip(better.group_labels, better.group_weights.tolist(), strict=True)
-        weights = ", ".join(f"{quoted(label)} {weight:.3g}" for label, weight in parts)
-        return TEMPLATES["dominated"].format(share=percent(better.relative_gain), weights=weights)
-    # A group without error cannot gain, in any unit.
-    least = min(error for error in better.given_errors.tolist())
-    share = share_at_most(better.bound / least) if least > better.bound else number(better.bound)
-    return TEMPLATES["undominated"].format(share=share)
+    same = RULES["same"] * max(before)
+    if max(abs(a - b) for a, b in zip(before, after, strict=True)) <= same:
+        return ""
+    worst, other = (labels[errors.index(max(errors))] for errors in (before, after))
+    served = TEMPLATES["worst served"].format(
+        worst=quoted(worst),
+        before=number(max(before)),
+        other=quoted(other),
+        after=number(max(after)),
+        method=method,
+    )
+    pairs = list(zip(before, after, strict=True))
+    shown = sorted(range(len(pairs)), key=lambda a: -abs(pairs[a][1] - pairs[a][0]))[
+        : int(RULES["named"])
+    ]
+    changes = ", ".join(f"{quoted(labels[a])} {_change(*pairs[a])}" for a in sorted(shown))
+    changes += ", ..." if len(shown) < len(pairs) else ""
+    name = "some pay"
+    if all(b > a + same for a, b in pairs):
+        name = "everyone pays"
+    elif all(b >= a - same for a, b in pairs):
+        name = "no one gains"
+    return f"{served} {TEMPLATES[name].format(changes=changes)}"
+
+
+def _change(before: float, after: float) -> str:
+    """Write how an error changes, in per cent and with its sign."""
+    if before <= 0:
+        return "0 %" if after <= 0 else f"+{TEMPLATES['infinite']}"
+    share = after / before - 1
+    text = percent(abs(share))
+    return text if text == TEMPLATES["small"] else f"{'+' if share > 0 else '-'}{text}"
+
+
+def dominated_methods(names: Sequence[str]) -> str:
+    """Say of which methods' projections others serve every group better."""
+    return TEMPLATES["dominated methods"].format(methods=", ".join(names)) if names else ""
+
+
+def dominated_points(dominated: Sequence[bool], gaps: Sequence[float], disparity: str) -> str:
+    """Say at how many points of a frontier another projection serves every group better."""
+    some = sum(dominated)
+    if not some:
+        return ""
+    gap = number(max(gap for gap, one in zip(gaps, dominated, strict=True) if one))
+    counts = {"some": str(some), "all": str(len(gaps)), "gap": gap}
+    told = TEMPLATES["dominated points"].format(**counts)
+    return f"{told} {TEMPLATES['instead']}" if disparity == "gap" else told
 
 
 @dataclass(frozen=True)
@@ -218,6 +330,10 @@ class Findings:
         Whether rounding hides the objective of PCA, and that of the method.
     method : str
         The name of the method.
+    better : Better or None
+        What improves on the method's result most.
+    disparity : str
+        What the method's fairness weight counts.
     """
 
     labels: Sequence[Any]
@@ -229,11 +345,13 @@ class Findings:
     gap: float
     hidden: tuple[bool, bool] = (False, False)
     method: str = "RobustFairPCA"
+    better: Better | None = None
+    disparity: str = "gap"
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """All there is to say, in the order in which a reader asks; more would be added here."""
-        return tuple(filter(None, (self.headline, self.effect, self.proof)))
+        return tuple(filter(None, (self.headline, self.effect, self.payers, self.proof)))
 
     @property
     def headline(self) -> str:
@@ -260,6 +378,18 @@ class Findings:
             name = "narrows" if after <= before else "widens"
         others = {"method": self.method, "price": price(*self.totals)}
         return _filled(name, self.labels, self.errors[1], **others)
+
+    @property
+    def payers(self) -> str:
+        """Who pays for it, and whether another projection serves every group better."""
+        if not self.effect:
+            return ""
+        told = [who_pays(self.labels, *self.errors, self.method)]
+        if self.better is not None:
+            told.append(self.better.sentence)
+            if self.better.dominates and self.disparity == "gap":
+                told.append(TEMPLATES["instead"])
+        return " ".join(filter(None, told))
 
     @property
     def proof(self) -> str:

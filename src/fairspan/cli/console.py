@@ -60,7 +60,7 @@ def sentences(*texts: str) -> str:
 def paragraph(found: Findings) -> str:
     """Say what was found: the groups and the price first, then the proof."""
     first = paint(sentences(found.headline, found.effect), "bold")
-    return "\n".join(filter(None, (first, sentences(found.proof))))
+    return "\n".join(filter(None, (first, sentences(found.payers), sentences(found.proof))))
 
 
 def made_page(path: str) -> str:

@@ -27,7 +27,9 @@ from fairspan.cli.data import (
     load_table_moments,
 )
 from fairspan.estimators.robust import RobustFairPCA
+from fairspan.judging.dominance import better_than
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.solvers.ordering import ORDERS
 from fairspan.storage.model_file import save_model
 from fairspan.tables.columns import Columns
 
@@ -46,6 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table, or moments")
     add_table_arguments(parser)
     add_model_arguments(parser)
+    text = "of the components: nested and greedy make the first j good for every j"
+    parser.add_argument("--order", choices=ORDERS, default="variance", help=text)
     parser.add_argument("-o", "--output", metavar="MODEL.npz", help="where to save the model")
     parser.add_argument("--report", metavar="PAGE.html", help="make the html report too")
     add_json_argument(parser)
@@ -84,7 +88,8 @@ def run(options: argparse.Namespace) -> int:
         if path is not None:
             check_output(path, [options.data], endings)
     data, moments, columns = load(options, rows=options.report is not None)
-    model = estimator(options, moments.labels).fit_moments(moments)
+    model = estimator(options, moments.labels).set_params(order=options.order)
+    model.fit_moments(moments)
     plain = summary.plain_pca(model, moments)
     if options.output is not None:
         save_model(model, options.output, columns=None if columns is None else columns.to_json())
@@ -129,4 +134,5 @@ def _document(
         "report": options.report,
         "fit": summary.model_document(model),
         "pca": summary.model_document(plain),
+        "dominating": summary.dominating(better_than(model)),
     }

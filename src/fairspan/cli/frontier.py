@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     for path in outputs:
         _write(path, frontier, document)
     lines = summary.opening(options, moments, data, f", k = {options.components}")
-    lines += ["", _table(frontier), "", *filter(None, _sentences(frontier))]
+    lines += ["", _table(frontier), "", *filter(None, _sentences(frontier, options.disparity))]
     lines += [f"Written: {path}" for path in outputs]
     if not outputs:
         lines += ["All points and a picture: add -o curve.csv -o curve.png"]
@@ -170,18 +170,25 @@ def _cell(frontier: Frontier, name: str, i: int) -> str:
     return f"{text} [{low}, {high}]"
 
 
-def _sentences(frontier: Frontier) -> list[str]:
+def _sentences(frontier: Frontier, disparity: str) -> list[str]:
     """Say how PCA serves the groups, what the points offer and what is proved of them."""
     first = int(np.argmin(frontier.fairness_weight))
     is_pca = frontier.fairness_weight[first] == frontier.radius[first] == 0
     hidden = any(frontier.is_hidden)
     numbers = (frontier.fairness_weight, frontier.gap, frontier.total_error)
     offer = "" if hidden else words.trade_off(*(values.tolist() for values in numbers))
+    payers = ""
     if is_pca:
-        errors = frontier.group_errors[first].tolist()
+        errors, fairest = frontier.group_errors[[first, int(np.argmin(frontier.gap))]].tolist()
+        if not hidden:
+            method = "the smallest gap"
+            payers = words.who_pays(frontier.group_labels, errors, fairest, method)
         pca = words.headline(frontier.group_labels, errors, frontier.n_components, hidden)
         offer = f"{pca} {offer}"
     proof = words.proof_of_points(
         frontier.status, frontier.optimality_gap.tolist(), frontier.is_hidden
     )
-    return [console.paint(console.sentences(offer), "bold"), console.sentences(proof)]
+    gaps, marked = frontier.gap.tolist(), frontier.dominated.tolist()
+    payers = f"{payers} {words.dominated_points(marked, gaps, disparity)}".strip()
+    told = [console.paint(console.sentences(offer), "bold"), console.sentences(payers)]
+    return [*told, console.sentences(proof)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from fairspan.cli import console
 from fairspan.estimators.robust import plain_pca as plain_pca
-from fairspan.judging.dominance import DominatingProjection
+from fairspan.judging.dominance import DominatingProjection, better_than
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import ONE_GROUP, groups_in_gap
 from fairspan.words import Findings, group_name, number, plural
@@ -29,6 +29,8 @@ def findings(plain: Any, fair: Any) -> Findings:
         gap=fair.optimality_gap_,
         hidden=(plain.result_.is_hidden, fair.result_.is_hidden),
         method=type(fair).__name__,
+        better=better_than(fair).finding if fair is not plain else None,
+        disparity=fair.disparity,
     )
 
 

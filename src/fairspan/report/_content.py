@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -104,6 +104,7 @@ def page_data(found: Analysis, intervals: list[dict[str, FloatArray]] | None) ->
         | {
             "objective": plain(found.chosen.objective),
             "lower_bound": float(found.chosen.lower_bound),
+            "better": asdict(found.better.finding),
         },
         "fair_pca": _result(found.fair_pca.result_, None),
         "own": plain(found.own),
@@ -113,7 +114,10 @@ def page_data(found: Analysis, intervals: list[dict[str, FloatArray]] | None) ->
         ],
     }
     if found.trade_off is None:
-        page["optima"] = [_result(optimum, next(of, None)) for optimum in found.optima]
+        marked = zip(found.optima, found.dominated.tolist(), strict=True)
+        page["optima"] = [
+            _result(optimum, next(of, None)) | {"dominated": one} for optimum, one in marked
+        ]
         return page
     return page | _two_groups(found, page, list(of))
 
@@ -130,6 +134,7 @@ def _two_groups(
     threshold = plain(fairest.threshold) if np.isfinite(fairest.threshold) else None
     content: dict[str, Any] = {
         "exactly_fair": _point(fairest.group_errors, None) | {"threshold": threshold},
+        "own_points": [plain(best.errors) for best in trade_off.problem.own_best],
         "back": {"points": plain(back), "corners": plain(corners)},
         "curve": {
             "points": plain(curve.points),

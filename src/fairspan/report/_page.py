@@ -39,6 +39,8 @@ def findings(content: dict[str, Any]) -> words.Findings:
         status=chosen["status"],
         gap=chosen["proved"],
         hidden=(pca["hidden"], chosen["hidden"]),
+        better=words.Better(**chosen["better"]),
+        disparity=content["notions"][content["setting"]["notion"]]["disparity"],
     )
 
 
@@ -166,7 +168,9 @@ def _page_data(content: dict[str, Any]) -> dict[str, Any]:
         known: dict[str, Any] = {
             "headline": words.headline(labels, pca["errors"], page["k"], pca["hidden"])
         }
+        better = words.Better(**page["chosen"]["better"])
         known["chosen"] = proved(page["chosen"])
+        known["chosen"] |= {"better": better.sentence, "dominated": better.dominates}
         if "curve" in page:
             known["curve"] = proved(page["curve"] | {"proved": page["curve"]["accuracy"]})
         return page | known | {"optima": list(map(proved, page.get("optima", ())))}
@@ -195,6 +199,7 @@ def _captions(content: dict[str, Any]) -> dict[str, str]:
     return {
         "headline": found.headline,
         "effect": found.effect,
+        "payers": found.payers,
         "proof": found.proof,
         "kind": " ".join(kind),
         "intervals": _intervals(content),

@@ -42,6 +42,7 @@ function show() {
   const chosen = optimum(page);
   setText("headline", page.headline);
   setText("effect", effect(page, chosen));
+  setText("payers", payers(page, chosen));
   setText("proof", chosen.proof);
   const known = (text, hidden = page.pca.hidden || chosen.hidden) => hidden ? templates.unknown : text;
   setText("figure-before", known(percent(excess(page.pca.errors))));
