@@ -17,7 +17,7 @@ from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import Boundary, SolverOptions, SolverResult, solve
 from fairspan.solvers.options import Patience
 from fairspan.solvers.result import is_closed, settled
-from fairspan.solvers.two_groups.penalty import penalty_bound, penalty_weight
+from fairspan.solvers.two_groups.lines import penalty_bound, penalty_weight
 from fairspan.solvers.two_groups.trace import TradeOff
 
 
