@@ -67,7 +67,7 @@ CALLS = {
 
 RESULTS = {("ReductionTest", "verdict")}
 """What is found, not chosen."""
-WORDS = {("DatasetInfo", "notes"), ("SolverResult", "solver")}
+WORDS = {("DatasetInfo", "notes"), ("SolverResult", "solver"), ("Verdict", "method")}
 """Texts that are no choices."""
 ELSEWHERE = {
     ("RobustFairPCACV", name) for name in ("group_weights", "missing_groups", "solver")

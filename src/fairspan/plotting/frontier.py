@@ -12,9 +12,6 @@ from fairspan.ground.types import Label
 from fairspan.plotting._axes import axes_or_new, tidy
 from fairspan.solvers.two_groups.trace import Enclosure, TradeOff
 
-_ERROR_BARS = 12
-"""Most points that show their intervals."""
-
 
 def plot_frontier(frontier: Frontier, ax: Any = None) -> Any:
     """Draw the trade-off between total error and gap and, for two groups, what is attainable.
@@ -51,8 +48,6 @@ def plot_frontier(frontier: Frontier, ax: Any = None) -> Any:
     axes = axes_or_new(ax, (8.5, 5.5))
     trade_off = frontier.trade_off
     by_rows = np.allclose(frontier.weighted_error, frontier.total_error, rtol=1e-12)
-    if frontier.total_error_interval is not None and by_rows:
-        _draw_intervals(axes, frontier)
     if trade_off is None:
         _draw_points(axes, frontier, "o-")
     else:
@@ -126,18 +121,6 @@ def _draw_points(axes: Any, frontier: Frontier, style: str) -> None:
         label = "radius by group" if by_group else f"radius {radius:g}"
         xy = frontier.gap[rows], frontier.weighted_error[rows]
         axes.plot(*xy, style, color=color, ms=4.5, lw=1.2, zorder=4, label=label)
-
-
-def _draw_intervals(axes: Any, frontier: Frontier) -> None:
-    total, gap = frontier.total_error_interval, frontier.gap_interval
-    assert total is not None
-    assert gap is not None
-    step = -(-len(total) // _ERROR_BARS)
-    for i in range(0, len(total), step):
-        x, y = frontier.gap[i], frontier.total_error[i]
-        bars = {"color": palette.TEXT, "lw": 1.0, "alpha": 0.4, "zorder": 2}
-        axes.plot(gap[i], [y, y], **bars)
-        axes.plot([x, x], total[i], label=None if i else "95 % bootstrap intervals", **bars)
 
 
 def _draw_region(axes: Any, trade_off: TradeOff, labels: tuple[Label, ...]) -> None:
