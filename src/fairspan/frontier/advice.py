@@ -146,7 +146,7 @@ class Advice:
             name, rows = words.group_name(label), words.plural(int(count), "row")
             line = f"  {name}, {rows}: error {words.number(self.pca_errors[a])} on these rows"
             if known and known.errors:
-                line += f", {words.estimate(known.errors[a], known.intervals[a])} on new rows"
+                line += f", {words.bracketed(known.errors[a], known.intervals[a])} on new rows"
             lines.append(line)
         return lines
 

@@ -303,8 +303,7 @@ def _new_rows_table(content: dict[str, Any]) -> list[list[str]]:
         sides.append((known.fair_errors, known.fair_intervals))
     rows = [["group", "rows", "PCA", known.method][: 2 + len(sides)]]
     for a, label in enumerate(known.labels):
-        told = (words.estimate(errors[a], ends[a]).split(", ") for errors, ends in sides)
-        cells = [f"{error} ({ends})" for error, ends in told]
+        cells = [words.bracketed(errors[a], ends[a]) for errors, ends in sides]
         rows.append([label, f"{known.rows[a]:,}", *cells])
     return rows
 

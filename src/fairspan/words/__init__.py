@@ -17,7 +17,7 @@ from fairspan.words.findings import (
     trade_off,
 )
 from fairspan.words.templates import RULES, TEMPLATES, group_name, plural, quoted
-from fairspan.words.verdict import FEW_ROWS, LEAST_ROWS, Verdict, estimate
+from fairspan.words.verdict import FEW_ROWS, LEAST_ROWS, Verdict, bracketed
 
 __all__ = [
     "FEW_ROWS",
@@ -28,7 +28,7 @@ __all__ = [
     "Verdict",
     "at_least",
     "at_most",
-    "estimate",
+    "bracketed",
     "excess",
     "fairest",
     "fitted",

@@ -169,6 +169,12 @@ class Verdict:
         return listing([f"{quoted(label)} ({n})" for label, n, size in sizes if chosen(size)])
 
 
+def bracketed(value: float, ends: Sequence[float] | None) -> str:
+    """Write an estimate with its range in brackets."""
+    text, _, range_ = estimate(value, ends).partition(", ")
+    return f"{text} ({range_})"
+
+
 def estimate(value: float, ends: Sequence[float] | None) -> str:
     """Write an estimate with its range, if there is one."""
     return f"{number(value)}, no range" if ends is None else ranged(value, ends)
