@@ -117,8 +117,8 @@ def html_page(content: dict[str, Any]) -> str:
 
     library = "\n".join(Resources(mode="inline", components=["bokeh"], log_level="error").js_raw)
     texts = {name: content[name] for name in ("title", "scope")} | _captions(content)
-    # A number and its % stay in one line.
-    parts = {name: html.escape(text).replace(" %", "&nbsp;%") for name, text in texts.items()} | {
+    parts = {name: _joined(html.escape(text)) for name, text in texts.items()} | {
+        "new_rows": _new_rows(content),
         "panels": "".join(
             f'<section class="card"><h2>{html.escape(title)}</h2>{panel(content)}</section>'
             for title, panel in PANELS.items()
@@ -131,6 +131,12 @@ def html_page(content: dict[str, Any]) -> str:
     }
     # One pass, so that no text of the data is taken for a place to fill.
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _file("page.html"))
+
+
+def _joined(text: str) -> str:
+    """Keep a number and its %, and a p-value, in one line."""
+    text = re.sub(r"\bp (=|&lt;) ", r"p&nbsp;\1&nbsp;", text)
+    return text.replace(" %", "&nbsp;%")
 
 
 def _card_panel(content: dict[str, Any]) -> str:
@@ -146,26 +152,30 @@ def _card_panel(content: dict[str, Any]) -> str:
     )
 
 
-def _new_rows_panel(content: dict[str, Any]) -> str:
-    """Errors by cross-fitting, which do not follow the sliders either."""
+def _new_rows(content: dict[str, Any]) -> str:
+    """Give the table of errors by cross-fitting, which do not follow the sliders."""
     header, *rows = _new_rows_table(content)
     if not rows:
         return f"<p>{html.escape(header[0])}</p>"
     lines = [
         f'<th scope="row">{html.escape(name)}</th>'
-        + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
-        for name, *cells in rows
+        f"<td>{count}</td>"
+        + "".join(
+            f"<td>{error} <small>({ends}</small></td>"
+            for error, _, ends in (html.escape(cell).partition(" (") for cell in cells)
+        )
+        for name, count, *cells in rows
     ]
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in header)
     return (
-        '<p class="muted">Each row measured by a projection that was fitted without it, at the '
-        "report&rsquo;s own setting.</p>"
+        '<p class="muted">Each row is measured by a projection that was fitted without it, at the '
+        "report&rsquo;s own setting, not that of the sliders.</p>"
         f'<div class="scroll"><table id="new-rows"><thead><tr>{head}</tr></thead><tbody>'
         f"{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table></div>"
     )
 
 
-PANELS = {"Errors on new rows": _new_rows_panel, "Model card": _card_panel}
+PANELS = {"Model card": _card_panel}
 """Sections that need no script: titles, and functions from a report's content to html."""
 
 

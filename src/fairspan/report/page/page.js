@@ -1,8 +1,8 @@
 // The page itself: everything follows the sliders at once.
 
-/** Set text; a number and its % stay in one line. */
+/** Set text; a number and its % stay in one line, and so does a p-value. */
 function setText(id, text) {
-  const joined = text.replaceAll(" %", "\u00a0%");
+  const joined = text.replaceAll(" %", "\u00a0%").replace(/\bp ([=<]) /g, "p\u00a0$1\u00a0");
   if (at(id).textContent !== joined) at(id).textContent = joined;
 }
 
