@@ -8,7 +8,15 @@ import sys
 from tests.conftest import data_directory
 
 MADE_DATA = ["import_time", "fit", "methods", "files", "partitioned", "sparse"]
-PAPER_DATA = ["exact_against_descent", "many_groups", "large", "baselines", "selection"]
+PAPER_DATA = [
+    "exact_against_descent",
+    "convergence_rate",
+    "many_groups",
+    "disparity",
+    "large",
+    "baselines",
+    "selection",
+]
 
 
 def main(names: list[str]) -> None:

@@ -12,7 +12,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.measure import seconds, write
 from fairspan import GroupMoments
-from fairspan.objectives.robust import RobustFairObjective, radii_from
+from fairspan.objectives.by_group import radii_from
+from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.descent import solve_subgradient
 from fairspan.solvers.many_groups.certified_newton import solve_newton

@@ -16,6 +16,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -114,10 +115,35 @@ def _choices(shape: str) -> Callable[[int], tuple]:
     return choose
 
 
+def _compared(shape: str, n_groups: int | None) -> Callable[[int], tuple]:
+    """The largest error or the gap, with references that may make the value negative."""
+    draw = _drawn(shape, n_groups)
+
+    def choose(seed: int) -> tuple[SubspaceProblem, RobustFairObjective, np.random.Generator]:
+        problem, objective, rng = draw(seed)
+        n = problem.n_groups
+        own = [np.linalg.eigvalsh(M)[: problem.d - problem.k].sum() for M in problem.moments]
+        typical = rng.choice([0.01, 1.0, 100.0]) * problem.traces.mean()
+        references = [None, np.maximum(own, 0.0), typical * rng.standard_normal(n)]
+        disparity = str(rng.choice(["largest", "largest", "gap"]))
+        in_gap = rng.permutation(n) < rng.integers(1 if disparity == "largest" else 2, n + 1)
+        chosen = replace(
+            objective,
+            disparity=disparity,
+            references=references[rng.integers(3)],
+            in_gap=in_gap,
+        )
+        return problem, chosen, rng
+
+    return choose
+
+
 FAMILIES: dict[str, Callable[[int], tuple]] = {
     **{f"{shape}, some in the total only": _choices(shape) for shape in _SHAPES},
     **{f"{shape}, two groups": _drawn(shape, 2) for shape in _SHAPES},
     **{f"{shape}, more groups": _drawn(shape, None) for shape in _SHAPES},
+    **{f"{shape}, two groups compared": _compared(shape, 2) for shape in _SHAPES},
+    **{f"{shape}, more groups compared": _compared(shape, None) for shape in _SHAPES},
     "tiny groups": problems.tiny_groups,
     "near ties": problems.near_ties,
     "any ranks": problems.any_ranks,

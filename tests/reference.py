@@ -29,6 +29,28 @@ def objective(errors, shares, fairness_weight, radii, in_gap=None) -> float:
     return largest
 
 
+def compared_objective(
+    errors, shares, fairness_weight, radii, in_gap=None, disparity="gap", references=None
+) -> float:
+    """The objective with references, for the gap or for the largest error, term by term."""
+    n_groups = len(shares)
+    beyond = np.zeros(n_groups) if references is None else references
+    if disparity == "gap":
+        best = -np.inf
+        for a in range(n_groups):
+            for b in range(n_groups):
+                if a == b or (in_gap is not None and not (in_gap[a] and in_gap[b])):
+                    continue
+                pair = np.arange(n_groups) == a, np.arange(n_groups) == b
+                u = shares + fairness_weight * (pair[0].astype(float) - pair[1])
+                value = sum(map(worst_error, u, errors, radii))
+                best = max(best, value - fairness_weight * (beyond[a] - beyond[b]))
+        return best if n_groups > 1 else worst_error(shares[0], errors[0], radii[0])
+    worst = [worst_error(1.0, m, e) for m, e in zip(errors, radii, strict=True)]
+    losses = [worst[a] - beyond[a] for a in range(n_groups) if in_gap is None or in_gap[a]]
+    return float(np.dot(shares, worst)) + fairness_weight * max(losses)
+
+
 def two_group_objective(errors, shares, fairness_weight, radii) -> np.ndarray:
     """F of many pairs of errors, shape (..., 2), for two groups."""
     root, edge = np.sqrt(np.maximum(errors, 0.0)), np.sqrt(radii)

@@ -59,9 +59,14 @@ OTHERS = {
     ("Verdict", "level"): None,
     # A range of numbers, drawn against each other.
     ("plot_errors_by_components", "n_components"): None,
+    # Several sizes are compared.
+    ("assess_downstream", "n_components"): (2, 5),
 }
 """Where a name means something else, and what its default is there."""
 IN_OPTIONS = {"components": "n_components", "tolerance": "tol", "bootstrap": "n_bootstrap"}
+
+BEHIND = {"frontier": "fairness_frontier", "downstream": "assess_downstream"}
+"""Commands that are named otherwise than the function behind them."""
 
 
 def test_functions_and_estimators_agree():
@@ -85,5 +90,5 @@ def test_commands_agree(command):
     for action in parser._actions:
         name = IN_OPTIONS.get(action.dest, action.dest)
         if name in DEFAULTS and action.default is not None:
-            where = ("fairness_frontier" if command == "frontier" else command, name)
+            where = (BEHIND.get(command, command), name)
             assert action.default == OTHERS.get(where, DEFAULTS[name]), action.dest

@@ -262,6 +262,7 @@ def test_the_table_has_a_row_for_each_point(frontier, monkeypatch):
         "optimality_gap",
         "status",
         "hidden",
+        "dominated",
     ]
     assert len(table) == len(frontier.gap)
     assert (table["error_malignant"] - table["error_benign"]).to_numpy() == pytest.approx(

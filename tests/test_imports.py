@@ -25,7 +25,7 @@ EXTRAS = (
     "pyspark",
     "skl2onnx",
 )
-PARTS = ("datasets", "plotting", "report", "scorers", "sources")
+PARTS = ("convergence", "datasets", "plotting", "report", "scorers", "sources")
 
 
 def loaded_after(statement: str) -> set[str]:

@@ -14,7 +14,10 @@ SOURCE = ROOT / "src" / "fairspan"
 
 DOWNWARDS = {
     ("moments.group_moments", "tables.dask"): "from_arrays takes Dask arrays, if they are given",
-    ("estimators.lazy", "tables.dask"): "fit and transform take Dask arrays, if they are given",
+    (
+        "estimators.projecting",
+        "tables.dask",
+    ): "fit and transform take Dask arrays, if they are given",
     (
         "estimators.export",
         "storage.model_file",
@@ -23,12 +26,14 @@ DOWNWARDS = {
     ("report._build", "__init__"): "a page names the version that made it",
     ("storage.model_file", "__init__"): "the public estimators are those that a file may hold",
     ("frontier.frontier", "plotting"): "plot is a method, and needs an extra",
+    ("downstream.result", "plotting"): "plot is a method, and needs an extra",
 }
 """Imports inside functions that reach below, and why."""
 
 NOT_THROUGH_THE_DOOR = {
     ("estimators.convex", "solve_conic"): "a program over matrices, no function of group errors",
     ("estimators.convex", "solve_isometric_admm"): "the same program, by splitting",
+    ("convergence.of_fits", "solve_subgradient"): "watches the iterates of the descent",
     ("selection.grid", "follow"): "follows one curve through a whole grid, and proves it by lines",
 }
 """Solvers that are called other than by fairspan.solvers.solve, and why."""

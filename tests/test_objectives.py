@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fairspan.objectives.by_group import radii_from
 from fairspan.objectives.robust import (
     RobustFairObjective,
-    radii_from,
     worst_error,
     worst_error_slope,
 )

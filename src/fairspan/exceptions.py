@@ -1,6 +1,13 @@
 """Warnings of this package."""
 
 
+class CollapsedRuleWarning(UserWarning):
+    """A linear rule that should separate groups is 0 up to rounding, and so is no rule.
+
+    The distance that is read off it is an artefact of the solver, not a property of the data.
+    """
+
+
 class HiddenFeatureWarning(UserWarning):
     """Features vary so little compared with the largest one that rounding hides them.
 

@@ -29,7 +29,8 @@ from fairspan.ground.warn import warn
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import MISSING_GROUPS, groups_in_gap
 from fairspan.moments.scales import hidden_features, pooled_scale, warn_of_hidden_features
-from fairspan.objectives.robust import RobustFairObjective, radii_of
+from fairspan.objectives.by_group import Reference, check_reference, radii_of, references_of
+from fairspan.objectives.robust import DISPARITIES, RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.result import SolverResult
 
@@ -42,7 +43,7 @@ _SMALL = 10
 
 @dataclass(frozen=True)
 class Counting:
-    """How groups count in the total error, and which of them are compared.
+    """How groups count in the total error, which of them are compared, and how.
 
     Attributes
     ----------
@@ -50,14 +51,23 @@ class Counting:
         Groups count by their share of the rows, all alike, or as the mapping says.
     missing_groups : {"raise", "own_group", "total_only"}
         With "total_only" the group "missing" counts in the total error and not in the gap.
+    disparity : {"gap", "largest"}
+        What the fairness weight is about: largest minus smallest error, or the largest error.
+    reference : {"none", "own"} or mapping
+        What is subtracted from errors that are compared: nothing, the group's own best error, or
+        {label: number}.
     """
 
     group_weights: str | Mapping[Any, float] = "share"
     missing_groups: str = "raise"
+    disparity: str = "gap"
+    reference: Reference = "none"
 
     def checked(self) -> Self:
         """Refuse settings that are not allowed."""
         check_choice("missing_groups", self.missing_groups, MISSING_GROUPS)
+        check_choice("disparity", self.disparity, DISPARITIES)
+        check_reference(self.reference)
         if isinstance(self.group_weights, Mapping):
             for label, value in self.group_weights.items():
                 check_number(f"group_weights[{label!r}]", value, positive=True)
@@ -74,6 +84,15 @@ class Counting:
     def in_gap(self, moments: GroupMoments) -> BoolArray:
         """Return which groups are compared."""
         return groups_in_gap(moments.labels, self.missing_groups)
+
+    @property
+    def is_paper(self) -> bool:
+        """Whether errors are compared as in the paper: by their gap, with no reference."""
+        return self.disparity == "gap" and self.reference == "none"
+
+    def compares(self, moments: GroupMoments) -> bool:
+        """Return whether there are enough groups to compare: two for a gap, or one."""
+        return int(self.in_gap(moments).sum()) >= (2 if self.disparity == "gap" else 1)
 
     def gap(self, errors: FloatArray, moments: GroupMoments) -> FloatArray:
         """Largest minus smallest error of the groups that are compared, along the last axis."""
@@ -92,7 +111,11 @@ class Counting:
         return np.where(in_gap, shares[in_gap].sum() / in_gap.sum(), shares)
 
     def objective(
-        self, moments: GroupMoments, fairness_weight: float, radius: Radius
+        self,
+        moments: GroupMoments,
+        fairness_weight: float,
+        radius: Radius,
+        problem: SubspaceProblem | None = None,
     ) -> RobustFairObjective:
         """Return the objective of a setting.
 
@@ -101,25 +124,44 @@ class Counting:
         moments : GroupMoments
             Gives the groups and their sizes.
         fairness_weight : float
-            How much the gap counts; with fewer than two groups to compare it has no effect.
+            How much the disparity counts; with too few groups to compare it has no effect.
         radius : float or mapping
             As in RobustFairPCA.
+        problem : SubspaceProblem, optional
+            Gives each group's own best error, which ``reference="own"`` needs.
 
         Returns
         -------
         RobustFairObjective
             The objective.
         """
-        return self.objective_of(moments, fairness_weight, radii_of(radius, moments))
+        return self.objective_of(moments, fairness_weight, radii_of(radius, moments), problem)
 
     def objective_of(
-        self, moments: GroupMoments, fairness_weight: float, radii: FloatArray
+        self,
+        moments: GroupMoments,
+        fairness_weight: float,
+        radii: FloatArray,
+        problem: SubspaceProblem | None = None,
     ) -> RobustFairObjective:
         """Return the objective, given the radius of each group."""
         in_gap = self.in_gap(moments)
-        weight = float(fairness_weight) if in_gap.sum() > 1 else 0.0
+        weight = float(fairness_weight) if self.compares(moments) else 0.0
         compared = None if in_gap.all() or weight == 0 else in_gap
-        return RobustFairObjective(self.weights(moments), weight, radii, compared)
+        own = None
+        if self.reference == "own":
+            if problem is None:
+                raise ValueError("reference='own' needs the problem, for each group's own best.")
+            own = np.array([found.errors[a] for a, found in enumerate(problem.own_best)])
+        references = references_of(self.reference, moments.labels, radii, own)
+        return RobustFairObjective(
+            self.weights(moments),
+            weight,
+            radii,
+            compared,
+            self.disparity,
+            references if weight > 0 else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -179,11 +221,31 @@ class Prepared:
         """
         second = self.inner.second_moments
         image = np.einsum("a,adk->dk", self.moments.shares, second @ components.T)
-        variances, rotation = np.linalg.eigh(components @ image)
-        rotated = self.in_features(rotation[:, ::-1].T @ components)
-        largest = np.abs(rotated).argmax(axis=1)
-        signs = np.sign(rotated[np.arange(len(rotated)), largest])
-        return rotated * signs[:, None], np.maximum(variances[::-1], 0.0)
+        _, rotation = np.linalg.eigh(components @ image)
+        return self.in_order(rotation[:, ::-1].T @ components)
+
+    def in_order(self, components: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return components as they are, and the variance along each.
+
+        Parameters
+        ----------
+        components : ndarray of shape (k, rank)
+            Orthonormal rows.
+
+        Returns
+        -------
+        components : ndarray of shape (k, n_features)
+            The rows in the space of the features, the largest loading of each positive.
+        variances : ndarray of shape (k,)
+            Pooled variance of each (ddof 0).
+        """
+        second = self.inner.second_moments
+        image = np.einsum("a,adk->kd", self.moments.shares, second @ components.T)
+        variances = np.einsum("kd,kd->k", image, components)
+        rows = self.in_features(components)
+        largest = np.abs(rows).argmax(axis=1)
+        signs = np.sign(rows[np.arange(len(rows)), largest])
+        return rows * signs[:, None], np.maximum(variances, 0.0)
 
 
 def prepare(
@@ -280,7 +342,8 @@ def warn_unless_optimal(result: SolverResult, tol: float) -> None:
     tol : float
         The tolerance that was asked for.
     """
-    if result.status != "optimal" and not result.is_hidden:
+    # Components that were asked for one by one are not meant to be the best.
+    if result.status != "optimal" and not result.is_hidden and result.solver != "greedy":
         warn(
             f"Solver {result.solver!r} ended with status {result.status!r}: the objective "
             f"{result.objective:.6g} is proved optimal to a relative gap of "

@@ -78,7 +78,10 @@ def value(problem: SubspaceProblem, objective: RobustFairObjective, subspace: np
     """The objective of a subspace, by code that the package does not share."""
     errors = reference.group_errors(problem.moments, subspace)
     o = objective
-    return reference.objective(errors, o.shares, o.fairness_weight, o.radii, o.in_gap)
+    if o.disparity == "gap" and o.references is None:
+        return reference.objective(errors, o.shares, o.fairness_weight, o.radii, o.in_gap)
+    given = (o.in_gap, o.disparity, o.references)
+    return reference.compared_objective(errors, o.shares, o.fairness_weight, o.radii, *given)
 
 
 def attained(problem, objective, rng, n_starts: int = 25) -> list[tuple[float, np.ndarray]]:
@@ -95,6 +98,8 @@ def attained(problem, objective, rng, n_starts: int = 25) -> list[tuple[float, n
 def random_mixture(rng, objective) -> Mixture:
     """Random weights on all pairs of groups, most of them small."""
     pairs = list(itertools.permutations(range(objective.n_groups), 2))
+    if not objective.counts_down:
+        pairs = [(a, a) for a in range(objective.n_groups)]
     return Mixture.of_pairs(objective, pairs, rng.dirichlet(np.full(len(pairs), 0.3)))
 
 
@@ -106,4 +111,6 @@ def rounding(
     unit = np.maximum(16 * problem.d * 2**-53 * problem.traces, least)
     roots = np.sqrt(m + unit) - np.sqrt(np.maximum(m - unit, 0.0))
     change = unit + 2 * np.sqrt(objective.radii) * roots
-    return float((1 + 2 * objective.fairness_weight) * change.sum())
+    beyond = 0.0 if objective.references is None else np.abs(objective.references).max()
+    weight = objective.fairness_weight
+    return float((1 + 2 * weight) * change.sum() + 2**-50 * weight * beyond)

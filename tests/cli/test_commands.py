@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import fairspan as library
 from fairspan import GroupMoments, RobustFairPCA, certify, fairness_frontier, load_model
@@ -199,7 +200,7 @@ def test_compare_judges_every_method_and_says_who_cannot_be_fitted(fairspan, peo
     pytest.importorskip("pandas")
     line = "compare people.csv -s sex --drop id region count -k 2 --standardize"
     answer = fairspan(f"{line} --json").json
-    assert len(answer["methods"]) == 8
+    assert len(answer["methods"]) == 10
     table = library.compare(
         {"RobustFairPCA": RobustFairPCA(2)}, people.X, people.sex, standardize=True
     )
@@ -208,10 +209,37 @@ def test_compare_judges_every_method_and_says_who_cannot_be_fitted(fairspan, peo
     split = fairspan(f"{line} --seeds 3")
     assert "[" in split.out
     assert split.out.splitlines()[1] == "  mean squared errors on rows not fitted to"
-    assert "fits: 21/21" in split.err
+    assert "fits: 27/27" in split.err
     several = fairspan("compare people.csv -s region --drop id sex count -k 2 --json")
     assert "needs 2 groups" in several.json["not_fitted"]["ExactlyFairPCA"]
     assert "PCA" in several.json["methods"]
+
+
+def test_the_disparity_and_references_are_those_of_the_library(fairspan, people, fitted):
+    line = FIT.replace("-o model.npz", "--disparity largest -o model.npz")
+    answer = fairspan(f"{line} --reference own --json").json["fit"]
+    options = {"disparity": "largest", "reference": "own"}
+    expected = clone(fitted).set_params(**options).fit_moments(fitted.moments_)
+    assert answer["objective"] == expected.objective_
+    assert answer["parameters"]["reference"] == "own"
+    proved = fairspan("certify model.npz --json")
+    assert (proved.code, proved.json["disparity"], proved.json["reference"]) == (
+        0,
+        *options.values(),
+    )
+    assert proved.json["objective"] == pytest.approx(expected.objective_)
+    other = fairspan("certify model.npz --disparity gap --reference none --json").json
+    assert other["objective"] != pytest.approx(expected.objective_)
+    numbers = {"female": 0.5, "male": 0.25}
+    given = " ".join(f"--reference {name}={number}" for name, number in numbers.items())
+    answer = fairspan(f"{line} {given} --json").json["fit"]
+    expected.set_params(reference=numbers).fit_moments(fitted.moments_)
+    assert answer["objective"] == expected.objective_
+    refused = fairspan(f"{line} --reference woman=1")
+    assert refused.code == 1
+    assert "the groups are 'female', 'male'" in refused.err
+    points = fairspan("frontier people.csv -s sex --drop id region count -k 2 --disparity largest")
+    assert points.code == 0
 
 
 def test_certify_proves_anew_and_its_exit_code_tells(fairspan, people, fitted, folder):
@@ -354,3 +382,32 @@ def test_a_label_that_the_terminal_cannot_show_stops_nothing(folder):
     )
     assert found.returncode == 0, found.stderr
     assert rb"\xf6st" in found.stdout
+
+
+def test_a_target_is_no_feature_of_any_command(fairspan, folder):
+    for command in ("fit", "frontier", "compare", "moments"):
+        more = "-o all.npz" if command == "moments" else ""
+        answer = fairspan(
+            f"{command} people.csv -s sex --target income --drop id region count {more}"
+        )
+        assert answer.code == 0, answer
+        assert "3 features" in answer.out
+    answer = fairspan("fit people.csv -s sex --target sex --drop id region")
+    assert (answer.code, "one part only" in answer.err) == (2, True)
+    assert "'wages'" in fairspan("fit people.csv -s sex --target wages --drop id region").err
+
+
+def test_downstream_predicts_the_target_and_says_what_that_does(fairspan, folder):
+    pytest.importorskip("fairlearn")
+    line = "downstream people.csv -s sex --target region --drop id --metrics accuracy -k 1 2"
+    told = fairspan(f"{line} --splits 2 --methods FairPCA --json -o all.csv").json
+    assert told["classes"] == ["east", "west", "öst"]
+    methods = {row["method"] for row in told["summary"]}
+    assert methods == {"no reduction", "PCA", "FairPCA"}
+    rows = (folder / "all.csv").read_text(encoding="utf-8").splitlines()
+    # Five candidates, two splits: overall, two groups and their difference.
+    assert len(rows) == 1 + 5 * 2 * 4
+    answer = fairspan(f"{line} --splits 2 --rule 'highest accuracy'")
+    assert "The accuracy difference, compared with PCA of the same size:" in answer.out
+    assert "Rule: highest accuracy. Chosen on training rows:" in answer.out
+    assert fairspan("downstream people.csv -s sex --drop id region").code == 2

@@ -18,7 +18,12 @@ def examples(text: str) -> list[str]:
     return lines
 
 
-NEEDED = {"transform": "pyarrow", "frontier": "matplotlib", "report": "bokeh"}
+NEEDED = {
+    "transform": "pyarrow",
+    "frontier": "matplotlib",
+    "report": "bokeh",
+    "downstream": "fairlearn",
+}
 """Commands with an example that needs an extra."""
 
 

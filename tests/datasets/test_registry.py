@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fairspan import datasets
-from fairspan.datasets.tables import parse_table
+from fairspan.datasets.loading import parse_table
 
 TABLE = (
     'plain, "two words","""quoted""",constant,wide,narrow,label,"group, 0 or 1"\n'

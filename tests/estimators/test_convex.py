@@ -94,6 +94,21 @@ def test_a_positive_delta_is_honoured_by_the_relaxation(constraint):
     assert model.optimality_gap_ <= 1e-8
 
 
+@pytest.mark.parametrize("unit", [1e-8, 1e-6, 1e6, 1e8])
+@pytest.mark.parametrize("constraint", ["mean", BOTH])
+def test_the_conic_program_is_solved_in_any_units(constraint, unit):
+    """With the mean alone nothing else changes; the covariances' offset of 1/2 has its own unit."""
+    pytest.importorskip("clarabel")
+    X, groups = random_groups(4)
+    model = ConvexFairPCA(2, constraint=constraint, delta=0.5, solver="conic", tol=1e-6)
+    here = model.fit(X, sensitive_features=groups).objective_
+    model.set_params(delta=0.5 * unit).fit(unit * X, sensitive_features=groups)
+    assert model.optimality_gap_ <= 1e-6
+    assert model.lower_bound_ <= model.objective_
+    if constraint == "mean":
+        assert model.objective_ / unit**2 == pytest.approx(here, rel=1e-6)
+
+
 def test_a_delta_that_pca_meets_gives_pca():
     X, groups = random_groups(5)
     model = ConvexFairPCA(2, delta=1e6).fit(X, sensitive_features=groups)

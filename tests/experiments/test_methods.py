@@ -28,7 +28,7 @@ def moments():
 
 def everything(name, moments, settings=SETTINGS):
     found = method(name, settings)
-    return found.grid, found.fits(moments, range(len(found.grid)), 0)
+    return found.grid, found.fits(moments, range(len(found.grid)))
 
 
 def test_the_grids_are_the_paper_s():
@@ -62,17 +62,16 @@ def test_a_shared_boundary_gives_the_optimum_of_every_candidate(moments):
 
 def test_the_descent_never_beats_the_optimum_and_depends_on_its_seed_alone(moments):
     short = replace(SETTINGS, solver="subgradient", descent_steps=30)
-    robust = method("rfpca", short)
-    first, again, other = (robust.fits(moments, [7], seed)[0] for seed in (0, 0, 1))
+    first, again, other = (method("rfpca", short, s).fits(moments, [7])[0] for s in (0, 0, 1))
     np.testing.assert_array_equal(first.matrix, again.matrix)
     assert np.abs(first.matrix - other.matrix).max() > 1e-6
-    exact = method("rfpca", SETTINGS).fits(moments, [7], 0)[0]
+    exact = method("rfpca", SETTINGS).fits(moments, [7])[0]
     assert first.gap > exact.gap
 
 
 def test_averages_of_published_weights_are_applied_as_they_are(moments):
     published = replace(SETTINGS, fairpca="multiplicative-weights")
-    slow = method("fairpca", published).fits(moments, [0], 0)[0]
+    slow = method("fairpca", published).fits(moments, [0])[0]
     exact = everything("fairpca", moments)[1][0]
     assert np.trace(slow.matrix) == pytest.approx(2)
     # A small step size arrives near the optimum; the average is no projection.

@@ -111,7 +111,7 @@ def test_a_frontier_and_its_method_draw_the_same(cancer):
         (lambda m, X, g: plotting.plot_group_errors({}, X, g), "models is empty"),
         (
             lambda m, X, g: plotting.plot_errors_by_components(GroupMoments.from_arrays(X, g), g),
-            "groups; leave sensitive_features out",
+            "GroupMoments already contain groups",
         ),
     ],
 )

@@ -209,5 +209,5 @@ def test_progress_counts_every_step_to_the_end():
         X, sensitive_features=groups, progress=lambda *at: seen.append(at), **options
     )
     stops = made.content["stops"]
-    total = 2 * len(stops["weights"]) * len(stops["radii"])
+    total = 2 * len(made.content["notions"]) * len(stops["weights"]) * len(stops["radii"])
     assert seen == [(done, total) for done in range(1, total + 1)]

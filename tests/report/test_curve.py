@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from fairspan.objectives.robust import RobustFairObjective, radii_from
+from fairspan.objectives.by_group import radii_from
+from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.report._curve import TOLERANCE, trace_page_curve
 from fairspan.report._settings import Settings
@@ -63,34 +67,48 @@ def problem_of(seed):
 def test_the_least_objective_on_the_curve_is_the_solvers_at_every_kind_of_setting(seed):
     moments, k = problem_of(seed)
     problem = SubspaceProblem(moments.second_moments, moments.shares, k)
-    trade_off, settings = TradeOff(problem), some_settings(moments)
+    trade_off = TradeOff(problem)
+    own = np.array([np.linalg.eigvalsh(M)[: problem.d - k].sum() for M in problem.moments])
+    settings = replace(some_settings(moments), own=own)
     assert len(trade_off.region.inner) > 2
     curve = trace_page_curve(trade_off.boundary, settings)
     assert curve.accuracy <= TOLERANCE
     rng = np.random.default_rng(seed)
     for _ in range(15):
         weight, radius = rng.choice(settings.weights), rng.choice(settings.radii)
+        radii = radii_from(float(radius), moments.weights)
+        notion = settings.notions[rng.integers(3)]
+        against = (np.sqrt(own) + np.sqrt(radii)) ** 2 if notion.reference == "own" else None
         objective = RobustFairObjective(
-            problem.shares, float(weight), radii_from(float(radius), moments.weights)
+            problem.shares, float(weight), radii, None, notion.disparity, against
         )
         exact = solve_boundary(problem, objective)
+        room = TOLERANCE * objective.size(exact.group_errors)
         found = least_on(curve, objective)
-        assert exact.lower_bound * (1 - TOLERANCE) <= found <= exact.objective * (1 + TOLERANCE)
+        assert exact.lower_bound - room <= found <= exact.objective + room
 
 
 def test_pieces_at_all_settings_are_the_objectives():
     moments, _ = problem_of(7)
-    settings = some_settings(moments)
+    settings = replace(some_settings(moments), own=np.array([0.3, 0.7]))
     m = np.random.default_rng(0).uniform(0, 3, (5, 2))
     pieces = settings.both_pieces(m)
     place = 0
-    for weight in settings.weights:
-        for radius in settings.radii:
-            objective = RobustFairObjective(
-                moments.shares, weight, radii_from(radius, moments.weights)
-            )
-            np.testing.assert_allclose(pieces[:, place].max(axis=0), objective.values(m))
-            place += 1
+    for notion, weight, radius in product(settings.notions, settings.weights, settings.radii):
+        radii = radii_from(radius, moments.weights)
+        against = (np.sqrt(settings.own) + np.sqrt(radii)) ** 2
+        objective = RobustFairObjective(
+            moments.shares,
+            weight,
+            radii,
+            disparity=notion.disparity,
+            references=against if notion.reference == "own" else None,
+        )
+        np.testing.assert_allclose(pieces[:, place].max(axis=0), objective.values(m))
+        if objective.references is not None:
+            least = [objective.size(each) - objective.value(each) for each in m]
+            assert (np.array(least) >= settings.all_offsets[place] - 1e-9).all()
+        place += 1
     assert place == pieces.shape[1]
 
 

@@ -51,13 +51,13 @@ def test_bars_and_table_show_the_same_digits(two_page):
 
 
 @pytest.mark.parametrize("fixture", ["two_page", "many_page"])
-@pytest.mark.parametrize("name", SLIDERS)
-def test_every_slider_moves_the_point_the_bars_and_the_text(fixture, name, request):
+@pytest.mark.parametrize("name", ["notion", *SLIDERS])
+def test_every_control_moves_the_point_the_bars_and_the_text(fixture, name, request):
     page = request.getfixturevalue(fixture)
     page.tab.locator("#reset").click()
     before = snapshot(page)
-    places = {"weight": 1, "radius": -1, "components": 0}
-    last = int(page.tab.locator(f"#{name}").get_attribute("max"))
+    places = {"notion": 1, "weight": 1, "radius": -1, "components": 0}
+    last = int(page.tab.locator(f"#{name}").get_attribute("max") or 2)
     page.move(name, places[name] if places[name] >= 0 else last)
     after = snapshot(page)
     assert all(before[part] != after[part] for part in before)
@@ -80,35 +80,40 @@ def settings(made, n, seed):
     rng = np.random.default_rng(seed)
     for _ in range(n):
         places = [rng.integers(len(stops[name])) for name in ("weights", "radii", "components")]
-        yield (
-            places,
-            stops["weights"][places[0]],
-            stops["radii"][places[1]],
+        model = RobustFairPCA(
             stops["components"][places[2]],
+            fairness_weight=stops["weights"][places[0]],
+            radius=stops["radii"][places[1]],
+            standardize=True,
         )
+        notion = int(rng.integers(3))
+        chosen = [("gap", "none"), ("largest", "none"), ("largest", "own")][notion]
+        model.set_params(disparity=chosen[0], reference=chosen[1])
+        yield dict(zip(["notion", *SLIDERS], [notion, *places], strict=True)), model
 
 
 def test_numbers_of_two_groups_at_random_settings_are_the_solvers(two_page, two_groups, cancer):
     X, groups, _ = cancer
-    for places, weight, radius, k in settings(two_groups, 20, 0):
-        for name, place in zip(SLIDERS, places, strict=True):
+    for places, model in settings(two_groups, 20, 0):
+        for name, place in places.items():
             two_page.move(name, place)
-        model = RobustFairPCA(k, fairness_weight=weight, radius=radius, standardize=True)
         model.fit(X, sensitive_features=groups)
         shown = two_page.table()[:, 1]
         np.testing.assert_allclose(shown[:2], model.group_errors_, rtol=5e-5)
         np.testing.assert_allclose(shown[2], model.total_error_, rtol=5e-5)
         scale = model.total_error_
         np.testing.assert_allclose(shown[3], model.error_gap_, atol=1e-4 * scale)
-        assert two_page.text("code").count(f"radius={radius}") == 1
+        code = two_page.text("code")
+        assert code.count(f"radius={model.radius}") == 1
+        assert ('disparity="largest"' in code) == (model.disparity == "largest")
+        assert ('reference="own"' in code) == (model.reference == "own")
 
 
 def test_numbers_of_many_groups_at_random_stops_are_the_solvers(many_page, many_groups):
     X, groups, _ = many_rows()
-    for places, weight, radius, k in settings(many_groups, 8, 1):
-        for name, place in zip(SLIDERS, places, strict=True):
+    for places, model in settings(many_groups, 8, 1):
+        for name, place in places.items():
             many_page.move(name, place)
-        model = RobustFairPCA(k, fairness_weight=weight, radius=radius, standardize=True)
         model.fit(X, sensitive_features=groups)
         shown = many_page.table()[:, 1]
         np.testing.assert_allclose(shown[:12], model.group_errors_, rtol=5e-5)

@@ -192,6 +192,20 @@ def test_known_lines_serve_other_objectives_and_keep_their_bounds_true():
     assert problem.n_eigensolves <= 60
 
 
+def test_known_lines_of_heavier_weights_prove_nothing_of_lighter_ones():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        shares = np.array([0.3, 0.7])
+        problem = SubspaceProblem(reference.random_moments(rng, 2, 6), shares, 2)
+        heavy, light = (RobustFairObjective(shares, w, np.zeros(2)) for w in (50.0, 0.05))
+        boundary = Boundary(problem)
+        solve_boundary(problem, heavy, boundary=boundary)
+        known = solve_boundary(problem, light, boundary=boundary)
+        alone = solve_boundary(problem, light)
+        assert known.objective == pytest.approx(alone.objective, rel=1e-8)
+        assert known.lower_bound <= alone.objective * (1 + 1e-12)
+
+
 def test_the_history_closes_in_and_ends_at_the_result():
     rng = np.random.default_rng(10)
     result = solve(reference.random_moments(rng, 2, 8), [0.4, 0.6], 3, 2.0, [0.2, 0.1])
@@ -237,3 +251,15 @@ def test_a_refined_answer_has_the_errors_it_is_valued_by_and_keeps_its_tolerance
     assert found.objective == pytest.approx(objective.value(found.group_errors), rel=1e-15)
     assert found.lower_bound <= found.objective
     assert found.status == "optimal"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rounding_is_subtracted_from_the_bound_of_a_straight_objective(seed):
+    moments = reference.random_moments(np.random.default_rng(seed), 2, 12)
+    problem = SubspaceProblem(moments, np.array([0.4, 0.6]), 3)
+    objective = RobustFairObjective(problem.shares, 0.0, np.zeros(2))
+    found = solve_boundary(problem, objective)
+    rounding = float(problem.shares @ problem.rounding)
+    assert rounding > 0
+    assert found.objective - found.lower_bound >= rounding
+    assert found.optimality_gap < 1e-10

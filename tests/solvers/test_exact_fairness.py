@@ -134,6 +134,19 @@ def test_a_gap_that_pca_keeps_needs_nothing_but_pca():
     assert threshold == 0
 
 
+@pytest.mark.parametrize("max_gap", [1e10, 1e300])
+def test_a_gap_far_above_all_errors_leaves_pca_proved(max_gap):
+    for seed in range(6):
+        problem, _ = random_problem(seed)
+        result = solve_exactly_fair(problem, max_gap=max_gap)
+        pooled = np.tensordot(problem.shares, problem.moments, 1)
+        least = np.linalg.eigvalsh(pooled)[: problem.d - problem.k].sum()
+        assert result.objective == pytest.approx(least, abs=1e-12 * problem.scale)
+        assert result.optimality_gap <= 1e-9
+        assert result.status == "optimal"
+        assert result.threshold == 0
+
+
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_where_only_the_limit_is_fair_ties_are_broken_by_the_total_error(k, swap):

@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from fairspan import RobustFairPCA
+from fairspan import RobustFairPCA, certify
+from fairspan.objectives import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers import solve
 from fairspan.solvers.result import is_closed, relative_gap, safe_bound
+from tests import reference
 
 
 def test_what_rounding_adds_to_a_bound_is_cut_off():
@@ -72,3 +75,72 @@ def test_a_column_in_large_units_flatters_no_proof():
     share = (model.objective_ - model.lower_bound_) / model.objective_
     assert model.optimality_gap_ == pytest.approx(share, rel=1e-9)
     assert (model.result_.status == "optimal") == (share <= 1e-5)
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_what_rounding_hides_of_a_robust_value_counts_in_the_gap(n_groups):
+    rng = np.random.default_rng(n_groups)
+    d, hidden = 6, 3e-15
+    basis = reference.random_subspace(rng, d, d)
+    # The first group varies in a direction of its own, and next to nothing outside of it.
+    first = np.outer(basis[:, 0], basis[:, 0]) * 10 + hidden * np.outer(basis[:, 5], basis[:, 5])
+    others = reference.random_moments(rng, n_groups - 1, d - 1)
+    moments = [first, *(basis[:, 1:] @ others @ basis[:, 1:].T)]
+    shares = np.full(n_groups, 1 / n_groups)
+    objective = RobustFairObjective(shares, 0.1, np.full(n_groups, 0.3))
+    result = solve(SubspaceProblem(np.array(moments), shares, 2), objective)
+    assert result.group_errors[0] == 0
+    errors = result.group_errors.copy()
+    errors[0] = hidden
+    truth = reference.objective(errors, shares, 0.1, objective.radii)
+    assert truth > (1 + 1e-9) * result.objective
+    assert result.optimality_gap * result.objective >= truth - result.objective
+    assert result.optimality_gap < 1e-6
+
+
+@pytest.mark.parametrize("weight", [1e12, 1e16, 1e20])
+@pytest.mark.parametrize("n_groups", [2, 3, 4])
+def test_weights_beyond_all_digits_keep_the_total_error_and_a_true_bound(n_groups, weight):
+    rng = np.random.default_rng(0)
+    moments = reference.random_moments(rng, n_groups, 8)
+    moments /= np.trace(moments, axis1=1, axis2=2)[:, None, None]
+    shares = rng.dirichlet(np.ones(n_groups))
+    problem = SubspaceProblem(moments, shares, 4)
+    result = solve(problem, RobustFairObjective(shares, weight, np.zeros(n_groups)))
+    total = float(shares @ result.group_errors)
+    gap = float(np.ptp(result.group_errors))
+    assert result.objective == pytest.approx(total + weight * gap, rel=1e-9, abs=1e-15 * weight)
+    assert gap < 1e-9  # equal errors can be had here
+    # Their least total error is known from weights that leave all digits.
+    fair = solve(problem, RobustFairObjective(shares, 1e4, np.zeros(n_groups)))
+    assert fair.optimality_gap < 1e-7
+    assert 0 < result.lower_bound <= fair.objective * (1 + 1e-9)
+    assert result.lower_bound >= fair.objective * (1 - 1e-6)
+    assert total >= fair.lower_bound * (1 - 1e-6)
+    assert (result.status == "optimal") == (result.optimality_gap <= 1e-5)
+
+
+def test_a_bound_below_everything_is_not_reported_beside_a_gap():
+    """Features apart by many orders, and a weight that multiplies their rounding."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((60, 5)) * [1e7, 1, 1, 1, 1]
+    groups = np.arange(60) % 3
+    for weight in (1e3, 1e9, 1e14):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = RobustFairPCA(2, fairness_weight=weight).fit(X, sensitive_features=groups)
+            judged = certify(
+                model.components_,
+                X,
+                sensitive_features=groups,
+                fairness_weight=weight,
+                radius=0.0,
+                effort=0.1,
+            )
+        for bound, value, share in (
+            (model.lower_bound_, model.objective_, model.optimality_gap_),
+            (judged.lower_bound, judged.objective, judged.optimality_gap),
+        ):
+            assert 0 <= bound <= value
+            if share < 1:
+                assert share == pytest.approx((value - bound) / max(value, 1e-300), abs=1e-12)

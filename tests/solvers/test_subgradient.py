@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import sqrtm
 
+from fairspan.convergence.proximal import lipschitz_constant
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.descent import random_subspaces, solve_subgradient
@@ -164,15 +165,6 @@ def test_the_plain_bound_is_below_every_random_subspace(n_groups, radius):
     if n_groups == 1:
         least = np.linalg.eigvalsh(problem.moments[0])[:4].sum()
         assert bound == pytest.approx(reference.worst_error(1.0, least, objective.radii[0]))
-
-
-def lipschitz_constant(problem, objective):
-    """The constant of docs/corrections.md: the paper takes the largest term, and it is the sum."""
-    largest = np.linalg.eigvalsh(problem.moments)[:, -1]
-    steep = 2 * (np.sqrt(objective.radii * largest) + (problem.d - problem.k) ** 0.5 * largest)
-    groups = range(problem.n_groups)
-    pairs = itertools.permutations(groups, 2) if len(groups) > 1 else [(0, 0)]
-    return max(float(np.abs(objective.coefficients(pair)) @ steep) for pair in pairs)
 
 
 @pytest.mark.parametrize("n_groups", [1, 2, 3])

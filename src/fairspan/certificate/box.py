@@ -84,7 +84,7 @@ def tighten(
         A smaller box; perhaps empty, if no subspace in the box is better.
     """
     intercepts, slope = mixture.chords(box.lower, box.upper)
-    room = best - float(intercepts.sum())
+    room = best - float(intercepts.sum()) - mixture.constant
     lower, upper = box.lower.copy(), box.upper.copy()
     for b, unit in enumerate(np.eye(problem.n_groups)):
         if work.is_spent():

@@ -54,11 +54,14 @@ class Prover:
     @property
     def enough(self) -> float:
         """The bound that closes the gap, with room for rounding."""
-        return self._target(self.known.value)
+        return self._target(self.known)
 
-    def _target(self, value: float) -> float:
+    def _target(self, known: Known) -> float:
         rounding = 0.5 * self.problem.resolution(self.objective.fairness_weight)
-        return value - max(0.5 * self.tol * abs(value), rounding)
+        return known.value - max(0.5 * self.tol * self._size(known), rounding)
+
+    def _size(self, known: Known) -> float:
+        return self.objective.size(known.errors)
 
     @property
     def _curved(self) -> bool:
@@ -79,7 +82,7 @@ class Prover:
 
     def learn(self, known: Known) -> bool:
         """Take a subspace as the best one known if it is; say so."""
-        better = known.value < self.known.value - 1e-12 * abs(self.known.value)
+        better = known.value < self.known.value - 1e-12 * self._size(self.known)
         if better:
             # Frames of a poorer subspace are of little use.
             self.known, self._tree = known, None
@@ -113,10 +116,11 @@ class Prover:
             self._tree = Tree(
                 self.problem, self.objective, self.known, self._target, self.descend, self.work, box
             )
-        bound = self._tree.run(close=1 - 0.9 * self.tol)
+        bound = self._tree.run(close=0.9 * self.tol)
         self.known = self._tree.known
         return bound
 
     def is_enough(self, bound: float) -> bool:
         """Say whether a bound closes the gap."""
-        return bound >= min(self.enough, (1 - 0.95 * self.tol) * self.known.value)
+        close = self.known.value - 0.95 * self.tol * self._size(self.known)
+        return bound >= min(self.enough, close)

@@ -116,18 +116,17 @@ def _ratio(problem: SubspaceProblem, spectrum: TopSpace, κ: FloatArray, reach: 
     weight = np.sqrt(0.5 * κ[active])
     turned = vectors.T @ problem.moments[active] @ vectors * weight[:, None, None]
     top, low, off = turned[:, :k, :k], turned[:, k:, k:], turned[:, :k, k:]
-    q_off = 4 * _gram(off, θ[:k, None] - θ[None, k:])
+    across = 2 * _in_units(off, θ[:k, None] - θ[None, k:])
+    apart = _largest_square(across)
     best = np.inf
     for share in _SHARES:
         ν = θ[k] + share * gap
         above, below = θ[:k] - ν, ν - θ[k:]
-        q_all = q_off + _gram(top, 0.5 * (above[:, None] + above))
-        q_all = q_all + _gram(low, 0.5 * (below[:, None] + below))
-        first = float(np.linalg.eigvalsh(q_all)[-1])
-        squares = sum(
-            max(_largest(t, above), _largest(b, below)) ** 2 for t, b in zip(top, low, strict=True)
-        )
-        best = min(best, first, _combined(q_off, squares, reach))
+        inside = _in_units(top, 0.5 * (above[:, None] + above))
+        outside = _in_units(low, 0.5 * (below[:, None] + below))
+        first = _largest_square(np.hstack([across, inside, outside]))
+        largest = np.maximum(_largest(top, above), _largest(low, below))
+        best = min(best, first, _combined(apart, float(largest @ largest), reach))
     return doubt * best
 
 
@@ -153,31 +152,29 @@ def _ratio_from_top(
     image = problem.moments[active] @ V * weight[:, None, None]
     top = V.T @ image
     off = (image - V @ top).transpose(0, 2, 1)
-    q_off = 4 * _gram(off, np.repeat((θ - rest)[:, None], len(V), axis=1))
+    across = 2 * _in_units(off, np.repeat((θ - rest)[:, None], len(V), axis=1))
+    apart = _largest_square(across)
     # Blocks orthogonal to the eigenspace are at most their traces, the errors; only where that
     # is not enough are their largest eigenvalues found.
     low = problem.errors(V)[active] * weight
-    best = doubt * _best_share(θ, rest, top, low, q_off, reach)
+    best = doubt * _best_share(θ, rest, top, low, apart, reach)
     if best >= 1:
         low = (
             np.array([_largest_outside(problem, a, V) for a in np.flatnonzero(active).tolist()])
             * weight
         )
-        best = doubt * _best_share(θ, rest, top, low, q_off, reach)
+        best = doubt * _best_share(θ, rest, top, low, apart, reach)
     return best
 
 
 def _best_share(
-    θ: FloatArray, rest: float, top: FloatArray, low: FloatArray, q_off: FloatArray, reach: float
+    θ: FloatArray, rest: float, top: FloatArray, low: FloatArray, apart: float, reach: float
 ) -> float:
     best = np.inf
     for share in _SHARES:
         ν = rest + share * (θ[-1] - rest)
-        squares = sum(
-            max(_largest(t, θ - ν), float(b) / (ν - rest)) ** 2
-            for t, b in zip(top, low, strict=True)
-        )
-        best = min(best, _combined(q_off, squares, reach))
+        largest = np.maximum(_largest(top, θ - ν), low / (ν - rest))
+        best = min(best, _combined(apart, float(largest @ largest), reach))
     return best
 
 
@@ -191,18 +188,23 @@ def _largest_outside(problem: SubspaceProblem, group: int, V: FloatArray) -> flo
     return top_space(0.5 * (outside + outside.T), 1).bound
 
 
-def _combined(q_off: FloatArray, squares: float, reach: float) -> float:
+def _combined(apart: float, squares: float, reach: float) -> float:
     """ρ where the diagonal blocks are bounded through how far errors can be apart."""
-    off = float(np.linalg.eigvalsh(q_off)[-1])
-    return float((np.sqrt(max(off, 0.0)) + np.sqrt(squares * reach)) ** 2)
+    return float((np.sqrt(max(apart, 0.0)) + np.sqrt(squares * reach)) ** 2)
 
 
-def _gram(blocks: FloatArray, growth: FloatArray) -> FloatArray:
-    flat = blocks.reshape(len(blocks), -1)
-    return np.asarray((flat / growth.ravel()) @ flat.T)
+def _in_units(blocks: FloatArray, growth: FloatArray) -> FloatArray:
+    """Each group's block as a row, its entries in units of the root of the growth."""
+    return np.asarray((blocks / np.sqrt(growth)).reshape(len(blocks), -1))
 
 
-def _largest(block: FloatArray, growth: FloatArray) -> float:
-    """Largest eigenvalue of a block in units of the growth."""
+def _largest_square(rows: FloatArray) -> float:
+    """Largest squared singular value, by the smaller of the two products: groups may be many."""
+    square = rows @ rows.T if len(rows) <= rows.shape[1] else rows.T @ rows
+    return float(np.linalg.eigvalsh(square)[-1])
+
+
+def _largest(blocks: FloatArray, growth: FloatArray) -> FloatArray:
+    """Largest eigenvalue of each block in units of the growth."""
     root = np.sqrt(growth)
-    return float(np.linalg.eigvalsh(block / root[:, None] / root)[-1])
+    return np.asarray(np.linalg.eigvalsh(blocks / root[:, None] / root)[:, -1])

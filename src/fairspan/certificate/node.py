@@ -25,7 +25,7 @@ _LEAST = 1e-3
 """Weights of pieces start no lower."""
 
 
-_PARTS = ("above", "below")
+_PARTS = ("above", "below", "constant")
 
 
 class Wall(NamedTuple):
@@ -195,12 +195,12 @@ def _read(
     errors = np.maximum(problem.traces - np.einsum("ade,de->a", problem.moments, X), 0.0)
     model = program.constants - np.einsum("jde,de->j", program.matrices, X) @ program.spread
     weighed = dict(zip(last, np.split(model * found.multipliers, ends), strict=True))
-    chords = Mixture(objective, columns.above @ last["pieces"], columns.below @ last["pieces"])
+    chords = columns.mixture(objective, last["pieces"])
     parts = [chords]
     for centre in node.centres:
         weights = last["tangent", centre]
-        above, below = (np.array([getattr(m, name) for m in centre.mixtures]) for name in _PARTS)
-        parts.append(Mixture(objective, weights @ above, weights @ below))
+        every = (np.array([getattr(m, name) for m in centre.mixtures]) for name in _PARTS)
+        parts.append(Mixture(objective, *(weights @ of for of in every)))
     whole = Mixture(objective, *(sum(getattr(m, name) for m in parts) for name in _PARTS))
     lost = chords.value(errors) - float(weighed["pieces"].sum())
     tangents = sum(float(weighed["tangent", centre].sum()) for centre in node.centres)

@@ -16,7 +16,7 @@ from fairspan.problem.subspace import SubspaceProblem
 
 
 class Columns(NamedTuple):
-    """Weights that make mixtures of pieces, A φ - B ψ: what each adds to A and B.
+    """Weights that make mixtures of pieces, A φ - B ψ: what each adds to A, B and the constant.
 
     Weights that are not negative and whose sums are 1 give a mixture that never exceeds the
     objective.
@@ -25,6 +25,12 @@ class Columns(NamedTuple):
     above: FloatArray
     below: FloatArray
     sums: FloatArray
+    constants: FloatArray
+
+    def mixture(self, objective: RobustFairObjective, weights: FloatArray) -> Mixture:
+        """Give the mixture of some weights."""
+        constant = float(self.constants @ weights)
+        return Mixture(objective, self.above @ weights, self.below @ weights, constant)
 
     def chords(self, objective: RobustFairObjective, box: Box) -> tuple[FloatArray, FloatArray]:
         """Give the intercept and the slopes, (n_groups, n), of what each weight adds on a box."""
@@ -32,12 +38,12 @@ class Columns(NamedTuple):
         φ = Mixture(objective, ones, none).chords(box.lower, box.upper)
         # ψ enters with a minus sign, and its chords come with it.
         ψ = Mixture(objective, none, ones).chords(box.lower, box.upper)
-        intercepts = φ[0] @ self.above + ψ[0] @ self.below
+        intercepts = φ[0] @ self.above + ψ[0] @ self.below + self.constants
         return intercepts, φ[1][:, None] * self.above + ψ[1][:, None] * self.below
 
 
 def compared_groups(objective: RobustFairObjective) -> IntArray:
-    """Give the groups that the gap is about."""
+    """Give the groups that are compared."""
     everyone = np.arange(objective.n_groups)
     return everyone if objective.in_gap is None else everyone[objective.in_gap]
 
@@ -47,7 +53,8 @@ def columns(objective: RobustFairObjective, raised: IntArray, lowered: IntArray)
 
     Mixtures depend on weights of pairs only through the row sums r and column sums z. Without radii
     any two such vectors will do. With radii pairs (a, a) must be left out, and weights of other
-    pairs with these sums exist exactly if r_a + z_a <= 1 for every a.
+    pairs with these sums exist exactly if r_a + z_a <= 1 for every a. Where no group is counted
+    down, any r will do.
 
     Parameters
     ----------
@@ -61,14 +68,15 @@ def columns(objective: RobustFairObjective, raised: IntArray, lowered: IntArray)
     Columns
         The weights: one if nothing is compared, pairs if there are few, else r, z and slacks.
     """
-    n = objective.n_groups
-    none, one, eye = np.zeros(n), np.ones(n), np.eye(n)
-    base, rise, drop = objective.split(one, none)
-    if objective.fairness_weight == 0 or n == 1:
-        return Columns(base[:, None], np.zeros((n, 1)), np.ones((1, 1)))
-    up = base[:, None] + rise[:, None] * eye[:, raised]
-    down = -drop[:, None] * eye[:, lowered]
-    fall = objective.split(none, one)[2][:, None] * eye[:, lowered]
+    n, c = objective.n_groups, objective.counting
+    base, eye = objective.shares[:, None], np.eye(n)
+    if not c.up.any():
+        return Columns(base, np.zeros((n, 1)), np.ones((1, 1)), np.zeros(1))
+    up, added = base + c.up[:, None] * eye[:, raised], c.up_constant[raised]
+    if not objective.counts_down:
+        return Columns(up, np.zeros_like(up), np.ones((1, len(raised))), added)
+    down, fall = (x[:, None] * eye[:, lowered] for x in (-c.down_worst, c.down_best))
+    taken = -c.down_constant[lowered]
     both = np.intersect1d(raised, lowered)
     if objective.radii.any() and min(len(raised), len(lowered)) <= 3:
         pairs = [
@@ -77,18 +85,21 @@ def columns(objective: RobustFairObjective, raised: IntArray, lowered: IntArray)
             if raised[i] != lowered[j]
         ]
         i, j = np.array(pairs).T
-        return Columns(up[:, i] + down[:, j], fall[:, j], np.ones((1, len(pairs))))
+        constants = added[i] + taken[j]
+        return Columns(up[:, i] + down[:, j], fall[:, j], np.ones((1, len(pairs))), constants)
     above, below = np.hstack([up, down]), np.hstack([0 * up, fall])
+    constants = np.concatenate([added, taken])
     counts = len(raised), len(lowered)
     sums = np.repeat(np.eye(2), counts, axis=1)
     if not objective.radii.any() or not len(both):
-        return Columns(above, below, sums)
+        return Columns(above, below, sums, constants)
     held = np.hstack([both[:, None] == raised, both[:, None] == lowered])
     slack = np.eye(len(both))
     return Columns(
         np.hstack([above, np.zeros((n, len(both)))]),
         np.hstack([below, np.zeros((n, len(both)))]),
         np.block([[sums, np.zeros((2, len(both)))], [held.astype(float), slack]]),
+        np.concatenate([constants, np.zeros(len(both))]),
     )
 
 

@@ -43,7 +43,7 @@ class Tree:
     known : Known
         The best subspace known.
     target : callable
-        Gives the bound that is enough for a value.
+        Gives the bound that is enough for a subspace.
     descend : callable
         Improves a subspace.
     work : Work
@@ -57,7 +57,7 @@ class Tree:
         problem: SubspaceProblem,
         objective: RobustFairObjective,
         known: Known,
-        target: Callable[[float], float],
+        target: Callable[[Known], float],
         descend: Callable[[FloatArray], Known],
         work: Work,
         box: Box,
@@ -75,7 +75,7 @@ class Tree:
 
     def learn(self, known: Known) -> None:
         """Take a better subspace as the one to be proved."""
-        self.known, self.enough = known, self._target(known.value)
+        self.known, self.enough = known, self._target(known)
         self._projector = known.subspace @ known.subspace.T
         self._home = self._centre(known.subspace, known.errors, None, [known.mixture])
 
@@ -97,13 +97,13 @@ class Tree:
             slope = mixtures[0].slopes(np.where(robust, errors, 1.0))
         return Centre(self.problem, V, slope, mixtures, errors)
 
-    def run(self, close: float = 1.0) -> float:
+    def run(self, close: float = 0.0) -> float:
         """Go on until all parts are proved or the work is spent.
 
         Parameters
         ----------
         close : float
-            The share of the value at which a bound of all parts ends the search.
+            How far below the value, as a share of its size, a bound of all parts ends the search.
 
         Returns
         -------
@@ -113,7 +113,8 @@ class Tree:
         if not self.n_nodes:
             self._look(Node(self._box, is_cut=True))
         while self._heap and not self.work.is_spent():
-            if self._heap[0][0] >= min(self.enough, self._settled, close * self.known.value):
+            far = close * self.objective.size(self.known.errors)
+            if self._heap[0][0] >= min(self.enough, self._settled, self.known.value - far):
                 break
             bound, order, solved = heapq.heappop(self._heap)
             children = self._children(solved)
@@ -273,17 +274,16 @@ class Tree:
 
     def _split_box(self, solved: Solved) -> list[Node]:
         """Cut the box where chords lose most."""
-        node, o = solved.node, self.objective
+        node, counted = solved.node, self.objective.counting
         errors = self.problem.traces - np.einsum("ade,de->a", self.problem.moments, solved.X)
         lower, upper = node.box
         m = np.clip(errors, lower, upper)
-        every = Mixture(
-            o, o.shares + o.fairness_weight, np.maximum(o.fairness_weight - o.shares, 0)
-        )
+        above = self.objective.shares + counted.up
+        every = Mixture(self.objective, above, counted.down_best)
         intercepts, slopes = every.chords(lower, upper)
         loss = every.terms(m) - intercepts - slopes * m
         axis = int(np.argmax(loss))
-        if loss[axis] <= 1e-12 * abs(self.known.value):
+        if loss[axis] <= 1e-12 * self.objective.size(self.known.errors):
             return []
         low, high = lower[axis], upper[axis]
         cut = float(np.clip(m[axis], low + 0.2 * (high - low), high - 0.2 * (high - low)))
@@ -311,8 +311,9 @@ def _largest_pairs(objective: RobustFairObjective, m: FloatArray) -> list[Pair]:
         return [(0, 0)]
     base, up, down = objective.parts(m)
     values = base.sum() + up[:, None] - down
-    np.fill_diagonal(values, -np.inf)
-    top = float(values.max())
+    twice = np.eye(len(m), dtype=bool)
+    values[twice if objective.counts_down else ~twice] = -np.inf
     order = np.argsort(-values, axis=None)[: 3 * len(m)]
     chosen = [divmod(int(i), len(m)) for i in order]
-    return [(a, b) for a, b in chosen if values[a, b] > top - 0.15 * abs(top)]
+    least = float(values.max()) - 0.15 * objective.size(m)
+    return [(a, b) for a, b in chosen if values[a, b] > least]

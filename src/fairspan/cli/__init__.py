@@ -26,6 +26,7 @@ COMMANDS = {
     "transform": ("project the rows of a table with a saved model", "fairspan.cli.transform"),
     "frontier": ("show what closing the gap costs, step by step", "fairspan.cli.frontier"),
     "compare": ("fit every method to a table and judge all alike", "fairspan.cli.compare"),
+    "downstream": ("train a model on each projection and judge it", "fairspan.cli.downstream"),
     "report": ("make one html page about a table, to open and hand over", "fairspan.cli.report"),
     "moments": ("boil a table down to group moments, without its rows", "fairspan.cli.moments"),
     "merge": ("add the group moments of several sites", "fairspan.cli.merge"),
@@ -60,6 +61,8 @@ _WORDS = {
     "fairness_weights": "--weights",
     "fairness_weight": "--fairness-weight",
     "radius=": "--radius ",
+    "disparity": "--disparity",
+    "reference": "--reference",
     "n_bootstrap": "--bootstrap",
     "random_state": "--seed",
     "effort": "--effort",
@@ -146,14 +149,14 @@ def _parser(given: list[str]) -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser(
         prog="fairspan",
-        usage="fairspan COMMAND ...",
+        usage="fairspan COMMAND [...]",
         description="Principal components that treat groups even-handedly.",
         epilog=_EXIT_CODES,
         formatter_class=raw,
     )
     parser.add_argument("--version", action="version", version=f"fairspan {__version__}")
     commands = parser.add_subparsers(
-        dest="command", metavar="COMMAND ...", prog="fairspan", required=True
+        dest="command", metavar="COMMAND [...]", prog="fairspan", required=True
     )
     called = next((word for word in given if not word.startswith("-")), None)
     for name, (summary, module) in COMMANDS.items():

@@ -13,7 +13,11 @@ from typing import Any
 
 from fairspan.ground import defaults
 from fairspan.ground.atomic import check_place
-from fairspan.ground.parameters import check_integer, check_number
+from fairspan.ground.listed import listed
+from fairspan.ground.parameters import check_choice, check_integer, check_number
+from fairspan.objectives.by_group import REFERENCES
+from fairspan.objectives.robust import DISPARITIES
+from fairspan.words import group_name
 
 
 def add_model_arguments(parser: argparse.ArgumentParser, *, weight: bool = True) -> None:
@@ -21,15 +25,50 @@ def add_model_arguments(parser: argparse.ArgumentParser, *, weight: bool = True)
     method = parser.add_argument_group("the method")
     add_number(method, "-k", "--components", default=defaults.N_COMPONENTS, help="how many")
     if weight:
-        text = "how much the gap counts against the total error"
+        text = "how much the disparity counts against the total error"
         add_number(
             method, "--fairness-weight", default=defaults.FAIRNESS_WEIGHT, metavar="W", help=text
         )
+    add_comparison_arguments(method, disparity="gap")
     text = "how far the truth may lie from the data; 0 trusts the data"
     add_number(method, "--effort", default=defaults.EFFORT, help="multiplies the work of proofs")
     add_number(method, "--radius", default=defaults.RADIUS, metavar="R", help=text)
     text = "divide features by their standard deviation"
     method.add_argument("--standardize", action="store_true", help=text)
+
+
+def add_comparison_arguments(parser: Any, *, disparity: str | None = None) -> None:
+    """Add how groups are compared; without a disparity the default is the model's own."""
+    default = "the model's" if disparity is None else disparity
+    text = (
+        "gap: largest minus smallest group error; largest: the largest error alone, which makes no "
+        f"group worse to look more equal (default: {default})"
+    )
+    parser.add_argument("--disparity", choices=DISPARITIES, default=disparity, help=text)
+    default = "the model's" if disparity is None else "none"
+    text = (
+        "what errors are compared with: none, own (each group's own best), or LABEL=NUMBER, "
+        f"repeated for each group (default: {default})"
+    )
+    parser.add_argument("--reference", action="append", metavar="R", help=text)
+
+
+def reference_of(options: argparse.Namespace, labels: Iterable[Any]) -> str | dict[Any, float]:
+    """Read the references: a choice, or a number for each group, by its name."""
+    given: list[str] = options.reference or ["none"]
+    if len(given) == 1 and "=" not in given[0]:
+        return check_choice("reference", given[0], REFERENCES)
+    known = {group_name(label): label for label in labels}
+    found = {}
+    for text in given:
+        name, _, number = text.rpartition("=")
+        try:
+            found[known[name]] = float(number)
+        except (KeyError, ValueError):
+            raise ValueError(
+                f"--reference {text} is not LABEL=NUMBER; the groups are {listed(known)}."
+            ) from None
+    return found
 
 
 def add_number(parser: Any, *names: str, default: float, help: str = "", **more: Any) -> None:

@@ -8,13 +8,12 @@ from typing import Any
 
 from fairspan import words
 from fairspan.cli import NOT_PROVED, OK, UsageError, console, summary
-from fairspan.cli.arguments import add_number
+from fairspan.cli.arguments import add_comparison_arguments, add_number, reference_of
 from fairspan.cli.data import add_json_argument
 from fairspan.ground import defaults
-from fairspan.judging.certify import certify
+from fairspan.judging.certify import CertifiedResult, certify
 from fairspan.moments import file as moments_file
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.solvers.result import SolverResult
 from fairspan.storage.model_file import read_model
 
 USAGE = "fairspan certify MODEL [--moments SITE.npz] [options]"
@@ -34,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--moments", metavar="SITE.npz", help="moments of other data")
     parser.add_argument("--fairness-weight", type=float, metavar="W", help="default: the model's")
     parser.add_argument("--radius", type=float, metavar="R", help="default: the model's")
+    add_comparison_arguments(parser)
     add_number(parser, "--tolerance", default=defaults.TOL, metavar="T")
     add_number(parser, "--effort", default=defaults.EFFORT, help="multiplies the work of the proof")
     text = "seconds after which the proof is given up (default: no limit)"
@@ -48,11 +48,12 @@ def run(options: argparse.Namespace) -> int:
     scaled = moments if model.scale_ is None else moments.scaled(model.scale_)
     setting = {name: _setting(model, options, name) for name in ("fairness_weight", "radius")}
     # What a model was asked to count is what it is judged by.
-    counting = {
-        name: getattr(model, name)
-        for name in ("group_weights", "missing_groups")
-        if hasattr(model, name)
-    }
+    names = ("group_weights", "missing_groups", "disparity", "reference")
+    counting = {name: getattr(model, name) for name in names if hasattr(model, name)}
+    if options.disparity is not None:
+        counting["disparity"] = options.disparity
+    if options.reference is not None:
+        counting["reference"] = reference_of(options, moments.labels)
     result = certify(
         model.components_,
         scaled,
@@ -69,14 +70,18 @@ def run(options: argparse.Namespace) -> int:
         "moments": options.moments,
         "fairness_weight": weight,
         "radius": None if by_group else radius,
+        "disparity": counting.get("disparity", "gap"),
+        "reference": counting.get("reference", "none"),
         **summary.evidence(result),
         "tolerance": options.tolerance,
         "groups": [
             {"label": label, "error": error} | ({"radius": radius[label]} if by_group else {})
             for label, error in zip(moments.labels, result.group_errors.tolist(), strict=True)
         ],
+        "dominating": summary.dominating(result.dominating),
     }
-    console.answer(options.json, _text(moments, result, setting, options), document)
+    text = _text(moments, result, setting, document["disparity"], options)
+    console.answer(options.json, text, document)
     return OK if result.status == "optimal" else NOT_PROVED
 
 
@@ -119,7 +124,11 @@ def _setting(model: Any, options: argparse.Namespace, name: str) -> Any:
 
 
 def _text(
-    moments: GroupMoments, result: SolverResult, setting: Any, options: argparse.Namespace
+    moments: GroupMoments,
+    result: CertifiedResult,
+    setting: Any,
+    disparity: str,
+    options: argparse.Namespace,
 ) -> str:
     data = "the data it was fitted on" if options.moments is None else options.moments
     rows = [
@@ -133,14 +142,16 @@ def _text(
     verdict = console.paint(verdict, "green" if result.status == "optimal" else "yellow")
     weight, radius = setting.values()
     how = "radii by group" if isinstance(radius, Mapping) else f"radius {radius}"
+    compared = "" if disparity == "gap" else f", disparity {disparity}"
     return "\n".join(
         [
-            f"{options.model} judged on {data}, fairness weight {weight}, {how}",
+            f"{options.model} judged on {data}, fairness weight {weight}, {how}{compared}",
             "",
             console.table(["mean squared error", "rows", "error"], rows),
             "",
             f"objective    {result.objective!r}",
             f"lower bound  {result.lower_bound!r}",
             f"{verdict}{colon}{rest}",
+            console.sentences(words.dominance(result.dominating)),
         ]
     )

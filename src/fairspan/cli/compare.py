@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
@@ -60,16 +62,16 @@ def run(options: argparse.Namespace) -> int:
     codes = encode_groups(data.groups, len(data.X)).codes
     if options.seeds and np.bincount(codes).min() < 2:
         raise ValueError("a group has one row only, which cannot be both fitted to and judged on.")
-    results, failures = _compare(options, data, codes)
+    moments = data.moments()
+    results, failures = _compare(options, data, codes, methods(options, moments.labels))
     if not results:
         raise ValueError(f"no method can be fitted: {next(iter(failures.values()))}")
-    moments = data.moments()
     sample = "rows not fitted to" if options.seeds else "the fitted rows"
     lines = summary.opening(options, moments, data, f", k = {options.components}")
     lines += [f"  mean squared errors on {sample}", "", _table(results), ""]
     lines += [console.sentences(f"{name}: not fitted. {why}") for name, why in failures.items()]
     hidden = any(row["hidden"] for row in results.values())
-    verdict = summary.verdict_on(estimator(options), data, hidden)
+    verdict = summary.verdict_on(estimator(options, moments.labels), data, hidden)
     if verdict is not None:
         bold = console.sentences(verdict.headline, verdict.effect)
         lines += [console.paint(bold, "bold"), console.sentences(verdict.caveats)]
@@ -86,13 +88,16 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def methods(options: argparse.Namespace) -> dict[str, Any]:
+def methods(options: argparse.Namespace, labels: Iterable[Any]) -> dict[str, Any]:
     """Every method, with the components and parameters of the options."""
     k = options.components
-    robust = estimator(options).set_params(standardize=False)
+    robust = estimator(options, labels).set_params(standardize=False)
+    largest = clone(robust).set_params(disparity="largest", reference="none")
     return {
         "PCA": PCA(k),
         "RobustFairPCA": robust,
+        "RobustFairPCA (largest)": largest,
+        "RobustFairPCA (largest, own)": clone(largest).set_params(reference="own"),
         "ExactlyFairPCA": ExactlyFairPCA(k),
         "FairPCA": FairPCA(k),
         "ConvexFairPCA (mean)": ConvexFairPCA(k),
@@ -102,7 +107,7 @@ def methods(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _compare(
-    options: argparse.Namespace, data: Data, codes: Any
+    options: argparse.Namespace, data: Data, codes: Any, chosen: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Give mean and range of each method's numbers, and why some methods cannot be fitted."""
     splits: list[Any] = [(slice(None), None)]
@@ -111,7 +116,6 @@ def _compare(
             options.seeds, test_size=options.test_share, random_state=0
         )
         splits = list(shuffle.split(data.X, codes))
-    chosen = methods(options)
     found: dict[str, list[dict[str, float]]] = {}
     failures: dict[str, str] = {}
     total, hidden = len(splits) * len(chosen), not options.seeds or options.json

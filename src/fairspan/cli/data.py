@@ -17,11 +17,10 @@ from fairspan.ground.archive import format_of
 from fairspan.ground.types import FloatArray
 from fairspan.moments import file as moments_file
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.tables.choose import find_columns, no_column
 from fairspan.tables.columns import Columns
 from fairspan.tables.csv import Dialect
-from fairspan.tables.files import Files, TableRows
-from fairspan.tables.parts import FilePart
+from fairspan.tables.findings import find_columns, no_column
+from fairspan.tables.parts import FilePart, Files, TableRows
 from fairspan.tables.rows import TableMoments as TableMoments
 
 _MOST_GROUPS = 200
@@ -46,6 +45,8 @@ def add_table_arguments(parser: argparse.ArgumentParser, *, groups: bool = True)
             help="the column that tells groups apart; several are intersected (repeat it)",
         )
         table.add_argument("--weight", metavar="COLUMN", help="how often each row counts")
+        text = "what a model will predict, which is therefore no feature"
+        table.add_argument("--target", metavar="COLUMN", help=text)
         table.add_argument("--features", nargs="+", metavar="COLUMN", help="use these columns only")
         table.add_argument("--drop", nargs="+", metavar="COLUMN", help="use all columns but these")
         table.add_argument(
@@ -97,7 +98,7 @@ def load_moments(options: argparse.Namespace) -> tuple[GroupMoments, Columns | N
     """Read a moments file, and refuse what only rows can answer."""
     given = [
         f"--{name.replace('_', '-')}"
-        for name in ("sensitive", "weight", "features", "drop", "one_hot")
+        for name in ("sensitive", "weight", "target", "features", "drop", "one_hot")
         if getattr(options, name)
     ]
     if given:
@@ -109,13 +110,15 @@ def load_moments(options: argparse.Namespace) -> tuple[GroupMoments, Columns | N
     return moments, None if columns is None else Columns.from_json(columns)
 
 
-def load_data(options: argparse.Namespace) -> Data:
+def load_data(options: argparse.Namespace, *, keeps_target: bool = False) -> Data:
     """Read the table of the options into memory: features, groups and weights.
 
     Parameters
     ----------
     options : namespace
         What :func:`add_table_arguments` and ``data`` gave.
+    keeps_target : bool
+        Whether the target is handed on, in ``kept``.
 
     Returns
     -------
@@ -123,7 +126,7 @@ def load_data(options: argparse.Namespace) -> Data:
         The rows, with notes about all that was done to them.
     """
     with opened(options) as files:
-        rows = files.rows(_choose(files, options))
+        rows = files.rows(_choose(files, options, keeps_target))
     return replace(rows, notes=_notes(rows.notes))
 
 
@@ -179,7 +182,7 @@ def read_features(
     return rows.X, handed, list(_notes(rows.notes))
 
 
-def _choose(files: Files, options: argparse.Namespace) -> Columns:
+def _choose(files: Files, options: argparse.Namespace, keeps_target: bool = False) -> Columns:
     """Settle which columns play which role."""
     names = list(files.first.kinds)
     if not options.sensitive:
@@ -196,10 +199,18 @@ def _choose(files: Files, options: argparse.Namespace) -> Columns:
         name, _, parts = (word, "", "") if word in names else word.partition("=")
         # Categories with commas are quoted as in csv files.
         one_hot[name] = next(csv.reader([parts], skipinitialspace=True)) if parts else None
-    given = {"drop": options.drop, "weight": options.weight, "one_hot": one_hot}
+    wanted = [options.target] if options.target else None
+    target = find_columns(files.where, files.first.kinds, "target", wanted)
+    used = {*options.sensitive, options.weight, *(options.features or ()), *one_hot}
+    if used.intersection(target):
+        raise UsageError(
+            f"--target {target[0]} is also a feature, a weight or a group; give it one part only."
+        )
+    drop = [*(options.drop or ()), *(name for name in target if not options.features)]
+    given = {"drop": drop, "weight": options.weight, "one_hot": one_hot}
     given["missing"] = {"drop-rows": "drop_rows", "refuse": "raise"}[options.missing]
     columns = files.choose(options.sensitive, options.features, given)
-    return replace(columns, most_groups=_MOST_GROUPS)
+    return replace(columns, most_groups=_MOST_GROUPS, kept=target if keeps_target else ())
 
 
 def _notes(notes: tuple[str, ...]) -> tuple[str, ...]:

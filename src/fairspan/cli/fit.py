@@ -5,12 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from fairspan import __version__
 from fairspan.cli import OK, summary
-from fairspan.cli.arguments import add_model_arguments, check_model_arguments, check_output
+from fairspan.cli.arguments import (
+    add_model_arguments,
+    check_model_arguments,
+    check_output,
+    reference_of,
+)
 from fairspan.cli.console import answer, made_page, paragraph
 from fairspan.cli.data import (
     Data,
@@ -50,11 +56,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json_argument(parser)
 
 
-def estimator(options: argparse.Namespace) -> RobustFairPCA:
-    """Give the unfitted estimator that the options describe."""
+def estimator(options: argparse.Namespace, labels: Iterable[Any]) -> RobustFairPCA:
+    """Give the unfitted estimator that the options describe, for some groups."""
     return RobustFairPCA(
         options.components,
         fairness_weight=options.fairness_weight,
+        disparity=options.disparity,
+        reference=reference_of(options, labels),
         radius=options.radius,
         standardize=options.standardize,
         effort=options.effort,
@@ -83,9 +91,10 @@ def run(options: argparse.Namespace) -> int:
         if path is not None:
             check_output(path, [options.data], endings)
     data, moments, columns = load(options)
-    model = estimator(options).fit_moments(moments)
+    recipe = estimator(options, moments.labels)
+    model = recipe.fit_moments(moments)
     plain = summary.plain_pca(model, moments)
-    verdict = summary.verdict_on(estimator(options), data, plain.result_.is_hidden)
+    verdict = summary.verdict_on(recipe, data, plain.result_.is_hidden)
     found = summary.findings(plain, model, verdict)
     if options.output is not None:
         save_model(model, options.output, columns=None if columns is None else columns.to_json())

@@ -12,7 +12,7 @@ import numpy as np
 
 from fairspan import words
 from fairspan.cli import OK, console, summary
-from fairspan.cli.arguments import add_model_arguments, check_output
+from fairspan.cli.arguments import add_model_arguments, check_output, reference_of
 from fairspan.cli.data import Data, TableMoments, add_json_argument, add_table_arguments
 from fairspan.cli.fit import load
 from fairspan.estimators.robust import RobustFairPCA
@@ -89,6 +89,8 @@ def _frontier(options: argparse.Namespace, moments: GroupMoments) -> Frontier:
         moments,
         options.components,
         fairness_weights=options.weights,
+        disparity=options.disparity,
+        reference=reference_of(options, moments.labels),
         radius=options.radius,
         standardize=options.standardize,
         effort=options.effort,
@@ -110,6 +112,8 @@ def _document(
         "n_components": frontier.n_components,
         "groups": list(frontier.group_labels),
         "standardize": options.standardize,
+        "disparity": options.disparity,
+        "reference": reference_of(options, frontier.group_labels),
         "notes": [] if data is None else list(data.notes),
         "points": points(frontier),
     }

@@ -11,6 +11,7 @@ from fairspan.cli import OK, console, summary
 from fairspan.cli.data import add_json_argument
 from fairspan.cli.moments import groups_table, moments_document
 from fairspan.ground.archive import format_of
+from fairspan.ground.listed import listed
 from fairspan.moments import file as moments_file
 from fairspan.storage.model_file import ModelFile, read_model
 from fairspan.words import plural
@@ -81,5 +82,4 @@ def _text(file: ModelFile, size: str) -> str:
 def _some(names: Any, count: int) -> str:
     if names is None:
         return f"{count}, without names"
-    more = f" and {count - _SHOWN} more" if count > _SHOWN else ""
-    return ", ".join(map(str, list(names)[:_SHOWN])) + more
+    return listed(names, str, most=_SHOWN)

@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from fairspan.cli import OK
-from fairspan.cli.arguments import add_model_arguments, check_model_arguments, check_output
+from fairspan.cli.arguments import (
+    add_model_arguments,
+    check_model_arguments,
+    check_output,
+    reference_of,
+)
 from fairspan.cli.console import Progress, answer, made_page, paragraph
 from fairspan.cli.data import (
     Data,
@@ -100,6 +105,11 @@ def write(source: Data | GroupMoments, options: Any, path: str) -> Report:
             **rows,
             n_components=options.components,
             fairness_weight=options.fairness_weight,
+            disparity=options.disparity,
+            reference=reference_of(
+                options,
+                source.labels if isinstance(source, GroupMoments) else source.moments().labels,
+            ),
             radius=options.radius,
             standardize=options.standardize,
             title=getattr(options, "title", None) or Path(options.data).name,

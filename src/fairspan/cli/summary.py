@@ -9,9 +9,10 @@ from typing import Any
 from fairspan.cli import console
 from fairspan.estimators.robust import plain_pca as plain_pca
 from fairspan.inference.verdicts import verdict
+from fairspan.judging.dominance import DominatingProjection
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import ONE_GROUP, groups_in_gap
-from fairspan.tables.files import TableRows
+from fairspan.tables.parts import TableRows
 from fairspan.words import Findings, Verdict, group_name, number, plural
 
 PCA = "PCA"
@@ -111,4 +112,17 @@ def evidence(result: Any) -> dict[str, Any]:
         "optimality_gap": result.optimality_gap,
         "status": result.status,
         "hidden": result.is_hidden,
+    }
+
+
+def dominating(better: DominatingProjection) -> dict[str, Any]:
+    """Give what programs want to know of a projection that may serve every group better."""
+    numbers = (better.group_errors.tolist(), better.group_weights.tolist())
+    groups = zip(better.group_labels, *numbers, strict=True)
+    return {
+        "dominates": better.dominates,
+        "gain": better.gain,
+        "relative_gain": better.relative_gain,
+        "bound": better.bound,
+        "groups": [{"label": a, "error": e, "weight": w} for a, e, w in groups],
     }

@@ -16,9 +16,10 @@ from fairspan.cli.arguments import check_output
 from fairspan.cli.console import answer
 from fairspan.cli.data import add_json_argument, add_table_arguments, opened, read_features
 from fairspan.ground.atomic import replacing
+from fairspan.ground.extras import needing
 from fairspan.storage.model_file import read_model
 from fairspan.tables.columns import Columns
-from fairspan.tables.files import Files
+from fairspan.tables.parts import Files
 
 _ENDINGS = (".csv", ".npy", ".parquet", ".feather")
 USAGE = "fairspan transform MODEL DATA -o OUT [options]"
@@ -108,13 +109,8 @@ def _plain(column: Any) -> Any:
 
 
 def _write_arrow(path: Path, columns: Mapping[str, Any], ending: str) -> None:
-    try:
+    with needing(f"writing {ending} files, unlike .csv and .npy, needs pyarrow", "files"):
         from pyarrow import feather, parquet, table
-    except ImportError as error:
-        raise ImportError(
-            f'writing {ending} files needs pyarrow: pip install "fairspan[files]"; .csv and .npy '
-            "do without."
-        ) from error
     whole = table({str(name): column for name, column in columns.items()})
     if ending == ".parquet":
         parquet.write_table(whole, path)

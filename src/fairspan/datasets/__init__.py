@@ -1,16 +1,15 @@
-"""The data sets of the paper, the toy data of its Figure 1, and data with a known optimum.
+"""Adult, the data sets of the paper, the toy data of its Figure 1, and data with a known optimum.
 
-``names()`` lists them, ``load(name)`` loads one. Files are looked for in the data directory
+``load("adult")`` reads a sample of the census table that ships with fairspan. ``names()`` lists the
+paper's data sets, ``load(name)`` loads one. Files are looked for in the data directory
 (argument ``data_home``, environment variable ``FAIRSPAN_DATA``, or a cache of the user) and fetched
 where they are absent, with their digests checked.
 """
 
-from fairspan.datasets.dataset import Dataset
-from fairspan.datasets.entry import DatasetInfo
 from fairspan.datasets.faces import build_lfw
 from fairspan.datasets.files import data_directory
 from fairspan.datasets.loading import load
-from fairspan.datasets.registry import describe, info, names
+from fairspan.datasets.registry import Dataset, DatasetInfo, describe, info, names
 from fairspan.datasets.synthetic import (
     FIGURE1_COVARIANCES,
     KnownOptimum,

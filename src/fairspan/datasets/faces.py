@@ -18,8 +18,6 @@ from typing import IO, Any
 
 import numpy as np
 
-from fairspan.datasets.dataset import Dataset
-from fairspan.datasets.entry import DatasetInfo
 from fairspan.datasets.files import (
     address,
     check_digest,
@@ -28,7 +26,7 @@ from fairspan.datasets.files import (
     explained,
     replaceable,
 )
-from fairspan.datasets.registry import info
+from fairspan.datasets.registry import Dataset, DatasetInfo, info
 from fairspan.ground.atomic import replacing
 from fairspan.ground.parameters import check_choice
 from fairspan.ground.types import FloatArray

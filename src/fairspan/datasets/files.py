@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from fairspan.datasets.entry import DatasetInfo
+from fairspan.datasets.registry import DatasetInfo
 from fairspan.ground.atomic import replacing
 
 ENVIRONMENT = "FAIRSPAN_DATA"

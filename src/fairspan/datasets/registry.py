@@ -1,13 +1,15 @@
-"""The data sets by name: files, sources, citations and sizes."""
+"""The data sets by name: files, sources, citations and sizes; and one in memory."""
 
 from __future__ import annotations
 
+import textwrap
 import tomllib
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from fairspan.datasets.entry import DatasetInfo
 from fairspan.ground.parameters import check_choice
+from fairspan.ground.types import FloatArray
 
 _TABLES = (
     "https://raw.githubusercontent.com/hieuvt29/distributionally_robust_fair_pca/"
@@ -19,10 +21,118 @@ _PREPARED_BY = (
 )
 
 
+@dataclass(frozen=True)
+class DatasetInfo:
+    """A data set before it is loaded.
+
+    Attributes
+    ----------
+    name : str
+        The name that :func:`load` takes.
+    title : str
+        The name in the paper's tables.
+    file_name : str
+        The file in the data directory.
+    url : str
+        A public copy of the file, or of the archive it is built from.
+    sha256 : str
+        Digest of the file; empty for the faces, whose arrays have digests instead.
+    attribute : str
+        The sensitive attribute, in the paper's words.
+    n_rows : int
+        Rows.
+    n_features : int
+        Features after preparation.
+    source : str
+        Where the data comes from.
+    licence : str
+        What may be done with it.
+    citation : str
+        Whom to cite.
+    dropped : tuple of str
+        Columns that the published experiment drops although they vary.
+    notes : str
+        What else was done to the data.
+    """
+
+    name: str
+    title: str
+    file_name: str
+    url: str
+    sha256: str
+    attribute: str
+    n_rows: int
+    n_features: int
+    source: str
+    licence: str
+    citation: str
+    dropped: tuple[str, ...] = ()
+    notes: str = ""
+
+    @property
+    def description(self) -> str:
+        """The facts as text."""
+        facts = {
+            "Sensitive": self.attribute,
+            "Source": self.source,
+            "Licence": self.licence,
+            "Cite": self.citation,
+            "Preparation": self.notes,
+        }
+        lines = [f"{self.title}: {self.n_rows:,} rows, {self.n_features:,} features"]
+        for name, text in facts.items():
+            lines += textwrap.wrap(
+                f"{name}: {text}.",
+                width=100,
+                subsequent_indent="  ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        return "\n".join([*lines, f"File: {self.file_name}", f"From: {self.url}"])
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Rows, their groups, and where they come from.
+
+    Attributes
+    ----------
+    name : str
+        The name of the data set.
+    X : ndarray of shape (n_rows, n_features)
+        The features, neither centred nor scaled.
+    sensitive_features : ndarray of shape (n_rows,) or dict of such
+        The group labels, or several columns of them by name; pass it on as it is.
+    feature_names : tuple of str
+        Names of the columns of X.
+    sensitive_name : str
+        Name of the sensitive attribute, or of several, with commas between.
+    description : str
+        Size, source, licence, citation and preparation as text.
+    image_shape : tuple of int or None
+        Rows and columns of pixels, where each row of X is a picture.
+    target : ndarray of shape (n_rows,) or None
+        What a model is to predict, for data that comes with it.
+    columns : dict of str to ndarray, or None
+        All columns of a table of numbers and text by name; ``pandas.DataFrame(columns)`` is the
+        table.
+    """
+
+    name: str
+    X: FloatArray
+    sensitive_features: Any
+    feature_names: tuple[str, ...]
+    sensitive_name: str
+    description: str
+    image_shape: tuple[int, int] | None = None
+    target: Any = None
+    columns: dict[str, Any] | None = None
+
+
 def _entry(name: str, facts: dict[str, Any]) -> DatasetInfo:
     """Complete an entry; all tables come from one source, prepared alike."""
-    if name == "lfw":
-        return DatasetInfo(name, sha256="", **facts)
+    if "licence" in facts:
+        return DatasetInfo(name, **facts)
     dropped = tuple(facts.pop("dropped", ()))
     also = f"; {' and '.join(dropped)} are dropped too" if dropped else ""
     facts["citation"] += f"; {_PREPARED_BY}"
@@ -47,9 +157,9 @@ def names() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The names that :func:`load` takes.
+        Names that :func:`load` takes, besides "adult".
     """
-    return tuple(_REGISTRY)
+    return tuple(name for name in _REGISTRY if name != "adult")
 
 
 def info(name: str) -> DatasetInfo:
@@ -58,7 +168,7 @@ def info(name: str) -> DatasetInfo:
     Parameters
     ----------
     name : str
-        One of :func:`names`.
+        One of :func:`names`, or "adult".
 
     Returns
     -------
@@ -74,7 +184,7 @@ def describe(name: str) -> str:
     Parameters
     ----------
     name : str
-        One of :func:`names`.
+        One of :func:`names`, or "adult".
 
     Returns
     -------

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairspan.datasets.dataset import Dataset
+from fairspan.datasets.registry import Dataset
 from fairspan.ground.parameters import check_integer, check_number, is_integer
 from fairspan.ground.types import FloatArray, IntArray
 

@@ -12,8 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from fairspan.estimators.clipping import learned_limits
 from fairspan.estimators.export import ExportMixin
-from fairspan.estimators.lazy import check_lazy
-from fairspan.estimators.projecting import ProjectingMixin
+from fairspan.estimators.projecting import ProjectingMixin, check_lazy
 from fairspan.fitting import (
     Counting,
     Prepared,
@@ -217,6 +216,10 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
                 f"{method} does not see; use fit, or clip=None."
             )
 
+    def _keeps_order(self) -> bool:
+        """Whether components come in an order of their own, instead of that of their variance."""
+        return False
+
     def _counting(self) -> Counting:
         """How groups count: by their shares, unless a subclass has a say."""
         return Counting()
@@ -238,7 +241,8 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         return self
 
     def _set_result(self, prepared: Prepared, result: SolverResult) -> None:
-        components, variances = prepared.canonical(result.components)
+        ordered = prepared.in_order if self._keeps_order() else prepared.canonical
+        components, variances = ordered(result.components)
         shares, weight = prepared.moments.shares, prepared.moments.total_weight
         total_variance = float(np.einsum("a,aii->", shares, prepared.inner.second_moments))
         self.result_ = replace(result, components=components)
@@ -252,4 +256,4 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         self.lower_bound_ = result.lower_bound
         self.optimality_gap_ = result.optimality_gap
         self.n_eigensolves_ = result.n_eigensolves
-        self.n_iter_ = max(len(result.history), 1)
+        self.n_iter_ = result.n_iter

@@ -17,7 +17,11 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.problem.spectrum import top_space
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.convex.conic import solve_conic
-from fairspan.solvers.convex.isometric_admm import RelaxedSolution, solve_isometric_admm
+from fairspan.solvers.convex.isometric_admm import (
+    RelaxedSolution,
+    isometric_factors,
+    solve_isometric_admm,
+)
 from fairspan.solvers.convex.restricted import SAME, check_room, complement, restricted_pca
 from fairspan.solvers.result import SolverResult, relative_gap
 
@@ -197,14 +201,12 @@ moments_, result_
                 tol=self.tol,
                 max_iter=self.max_iter,
             )
-        identity = offset * np.eye(len(inner))
-        factors = [np.linalg.cholesky(identity + inner), np.linalg.cholesky(identity - inner)]
         return solve_conic(
             pooled,
             program.k,
             direction=None if program.is_tight else program.direction,
             radius=program.radius,
-            factors=np.stack(factors) if both else None,
+            factors=isometric_factors(inner, offset) if both else None,
             mu=float(self.mu),
             tol=max(self.tol, _FAILED),
         )

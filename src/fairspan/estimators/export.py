@@ -11,6 +11,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from fairspan.ground.extras import needing
+
 
 class ExportMixin:
     """Methods that export a fitted estimator."""
@@ -72,11 +74,9 @@ class ExportMixin:
         onnx.ModelProto
             The graph.
         """
-        try:
+        with needing("to_onnx needs skl2onnx", "onnx"):
             from skl2onnx import to_onnx
             from skl2onnx.common.data_types import FloatTensorType
-        except ImportError as error:
-            raise ImportError('to_onnx needs skl2onnx: pip install "fairspan[onnx]".') from error
         target = self.to_sklearn()
         shape = [None, target.n_features_in_]
         return to_onnx(target, initial_types=[("X", FloatTensorType(shape))])

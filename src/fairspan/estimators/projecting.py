@@ -1,22 +1,27 @@
-"""Methods of a fitted projection: transform, inverse_transform, errors, score."""
+"""Methods of a fitted projection: transform, inverse_transform, errors, score.
+
+Dask collections are checked at once and computed lazily.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
+from sklearn import get_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairspan.estimators.lazy import lazy_method, lazy_score
 from fairspan.exceptions import NoGroupsWarning
-from fairspan.ground.rows import check_real, check_rows, is_dask
+from fairspan.fitting import Counting
+from fairspan.ground.rows import check_real, check_rows, check_two_dimensions, is_dask
 from fairspan.ground.types import FLOATS, FloatArray
 from fairspan.ground.warn import warn
-from fairspan.moments.projection import total_and_gap
+from fairspan.moments.projection import Projection, total_and_gap
 from fairspan.moments.sparse import SPARSE_FORMATS, project_sparse, squared_distances
 
 _BLOCK_BYTES = 2**20
@@ -192,3 +197,89 @@ def _blocks(X: npt.NDArray[Any]) -> Iterator[slice]:
     """Cut rows into blocks that fit the cache, so that X is never copied as a whole."""
     size = max(_BLOCK_BYTES // (8 * X.shape[1]), 64)
     return (slice(start, start + size) for start in range(0, len(X), size))
+
+
+def check_lazy(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Check or set names and number of features without computing a row.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose features they are.
+    X : dask array or dataframe
+        Rows.
+    reset : bool
+        Whether to take them.
+    """
+    check_two_dimensions(X)
+    check_real(X._meta)
+    empty = np.empty((0, X.shape[1])) if hasattr(X, "chunks") else X._meta
+    validate_data(estimator, empty, reset=reset, skip_check_array=True)
+
+
+def lazy_method(estimator: Any, method: str, X: Any, width: int | None = None) -> Any:
+    """Apply a method to each partition when it is computed.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        The estimator.
+    method : {"transform", "inverse_transform", "reconstruction_errors"}
+        The method.
+    X : dask array or dataframe
+        Rows; projected ones for ``inverse_transform``, whose number of columns is checked.
+    width : int, optional
+        Columns of the result; None for one number a row.
+
+    Returns
+    -------
+    dask array
+        The result, not computed.
+    """
+    from fairspan.tables.dask import lazy_rows
+
+    if method != "inverse_transform":
+        check_lazy(estimator, X, reset=False)
+    own = getattr(estimator, "_sklearn_output_config", {}).get("transform")
+    output = own or get_config()["transform_output"]
+    if method == "transform" and output != "default":
+        raise ValueError(
+            f"transform_output={output!r} holds rows in memory, where a Dask collection stays "
+            'lazy; use set_output(transform="default").'
+        )
+    # Tasks need the projection, not the moments it came from.
+    slim = copy(estimator)
+    for name in ("moments_", "result_"):
+        vars(slim).pop(name, None)
+    return lazy_rows(getattr(slim, method), X, width)
+
+
+def lazy_score(estimator: Any, X: Any, sensitive_features: Any, sample_weight: Any) -> float:
+    """Compute the score from the moments of the rows.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        The estimator.
+    X : dask array or dataframe
+        Rows.
+    sensitive_features, sample_weight
+        Groups and weights of the rows, or None.
+
+    Returns
+    -------
+    float
+        Minus the total error and minus the gap.
+    """
+    from fairspan.tables.dask import moments_of_collection
+
+    check_is_fitted(estimator)
+    check_lazy(estimator, X, reset=False)
+    rule = estimator.missing_groups
+    found = moments_of_collection(X, sensitive_features, sample_weight, rule)
+    # A group without weight has no error; it cannot widen the gap.
+    moments = found.moments or found.result()
+    projection = Projection.of(estimator)
+    errors = projection.errors(projection.second_moments(moments, "global"))
+    gap = Counting(missing_groups=rule).gap(errors, moments)
+    return -float(moments.shares @ errors + gap)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from fairspan.estimators.base import BaseFairPCA
+from fairspan.estimators.prefixes import PrefixMixin
 from fairspan.estimators.worst_case import WorstCaseMixin
 from fairspan.exceptions import NoGroupsWarning
 from fairspan.fitting import Counting
@@ -34,16 +35,18 @@ from fairspan.moments.groups import Groups
 from fairspan.moments.resampling import resampled_moments
 from fairspan.moments.scales import pooled_scale
 from fairspan.objectives.ambiguity import bootstrap_radii
-from fairspan.objectives.robust import radii_of
+from fairspan.objectives.by_group import radii_of
+from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import SolverOptions, SolverResult, solve
-from fairspan.solvers.options import RETRACTIONS, SOLVERS
+from fairspan.solvers.options import RETRACTIONS, SOLVERS, STARTS
+from fairspan.solvers.ordering import ORDERS, nested_basis, of_size, solve_greedy
 
 logger = logging.getLogger("fairspan")
 
 
 @dataclass(eq=False, repr=False)
-class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
+class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
     """Principal components that balance the reconstruction errors of groups.
 
     Minimises over all k-dimensional subspaces::
@@ -51,9 +54,10 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         total error + fairness_weight * (largest group error - smallest group error)
 
     in the worst case over all distributions whose group moments lie within a radius of the data's,
-    and proves how close to the global minimum the result is. The objective balances
-    reconstruction error between the groups you name, on the data you give; it is not a guarantee
-    of fairness downstream.
+    and proves how close to the global minimum the result is. ``disparity="largest"`` puts the
+    largest group error alone in place of the difference: no group is made worse to look more
+    equal. The objective balances reconstruction error between the groups you name, on the data you
+    give; it is not a guarantee of fairness downstream.
 
     Parameters
     ----------
@@ -61,7 +65,21 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         Number of components k, from 1 to n_features.
     fairness_weight : float, default=1.0
         How much the gap between groups counts against the total error, 0 or more. It is the
-        paper's lambda, and is never lowered.
+        paper's lambda, and is never lowered. With ``disparity="gap"``, a weight above the share of
+        the better-served group counts that group's error as good: a fit that leaves a gap is then
+        dominated, which means that another projection serves every group better.
+    disparity : {"gap", "largest"}, default="gap"
+        What the fairness weight counts. "gap" is the paper's: largest minus smallest group error.
+        "largest" is the largest group error; no projection serves every group at least as well as
+        its fit and one of them better, and at radius 0 without references the worst-served group
+        is never worse off than under PCA with the same ``group_weights``.
+    reference : {"none", "own"} or mapping, default="none"
+        What each group's error is compared with; it is subtracted before errors are compared.
+        "own" is the error of the group's own best k components (with a radius, its worst case), so
+        that a group counts by what the common projection costs it. {label: number} sets each
+        group's own, in the units of the fit. With ``disparity="largest"``, heavy fairness weights
+        and radius 0, "own" is the objective of :class:`fairspan.FairPCA`, apart from centring: all
+        errors here are about the mean of all rows, those of ``FairPCA`` about each group's mean.
     radius : float, mapping or "bootstrap", default=0.0
         Size of the ambiguity set. A number is the paper's alpha: group a gets
         ``radius / sqrt(n_a)``. A mapping {label: radius} sets each group's own. It is in squared
@@ -90,6 +108,13 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         Clip features at this number of standard deviations from their mean, in ``fit`` and of the
         rows of every method after it; ``clip_limits_`` holds the limits. For columns in which a
         few extreme rows decide, see :func:`fairspan.inference.support`. It needs rows in memory.
+    order : {"variance", "nested", "greedy"}, default="variance"
+        Which basis of the subspace is returned, and so what the first j components are good for.
+        "variance" is PCA's, most variance first. "nested" drops the direction that costs least
+        from the subspace of k, then from what is left, and so on: the subspace of all k is the
+        same, and its first j components are nearly the best j. "greedy" finds components one by
+        one, each the best given those before: another subspace, whose bound is that of the
+        best one. See ``prefixes``.
     solver : {"auto", "newton", "boundary", "subgradient"}, default="auto"
         "newton" serves any number of groups, "boundary" two; both prove their result.
         "subgradient" is the paper's algorithm. "auto" takes "boundary" for two groups and
@@ -107,7 +132,13 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         Seconds after which "newton" gives up proving, a safety net. If it was needed,
         ``result_.was_cut`` is True.
     n_init : int, default=20
-        Random starts of "subgradient", in addition to one from PCA.
+        Random starts of "subgradient".
+    start : {"both", "random", "pca"}, default="both"
+        Where "subgradient" starts: at random, at PCA, or both. The paper's algorithm as printed is
+        ``start="random", n_init=1, iterate="last"``.
+    iterate : {"best", "last"}, default="best"
+        Which iterate of "subgradient" is the result: the best of all, or the best of the last
+        iterates of each start, as in the paper.
     retraction : {"qr", "polar"}, default="qr"
         How a step of "subgradient" returns to the manifold.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -118,8 +149,8 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal rows. Inside the subspace the basis is PCA's: most variance first, the largest
-        loading of each row positive.
+        Orthonormal rows, the largest loading of each positive. Inside the subspace the basis is
+        PCA's, most variance first, unless ``order`` says otherwise.
     mean_, scale_ : ndarray of shape (n_features,)
         What is subtracted from and divided out of rows; ``scale_`` is None without ``standardize``.
     explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
@@ -143,7 +174,7 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     n_eigensolves_ : int
         Eigen-solves that were needed, the proof included.
     n_iter_ : int
-        Iterations of the solver.
+        Iterations of the solver; steps of each start for "subgradient".
     moments_ : GroupMoments
         The moments of the data.
     result_ : SolverResult
@@ -175,6 +206,8 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     n_components: int = defaults.N_COMPONENTS
     _: KW_ONLY
     fairness_weight: float = defaults.FAIRNESS_WEIGHT
+    disparity: str = "gap"
+    reference: str | Mapping[Any, float] = "none"
     radius: float | Mapping[Any, float] | str = defaults.RADIUS
     radius_level: float = defaults.LEVEL
     n_bootstrap: int = defaults.RADIUS_REPLICATES
@@ -182,12 +215,15 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
     missing_groups: str = "raise"
     standardize: bool = False
     clip: float | None = None
+    order: str = "variance"
     solver: str = "auto"
     tol: float = defaults.TOL
     max_iter: int = defaults.MAX_ITER
     effort: float = defaults.EFFORT
     max_time: float | None = None
     n_init: int = defaults.N_INIT
+    start: str = "both"
+    iterate: str = "best"
     retraction: str = "qr"
     random_state: Any = None
     verbose: int = 0
@@ -196,11 +232,14 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         check_number("fairness_weight", self.fairness_weight)
         check_number("tol", self.tol, positive=True)
         check_choice("solver", self.solver, SOLVERS)
+        check_choice("order", self.order, ORDERS)
         check_choice("retraction", self.retraction, RETRACTIONS)
         check_integer("max_iter", self.max_iter, 1)
         check_number("effort", self.effort, positive=True)
         check_max_time(self.max_time)
-        check_integer("n_init", self.n_init, 0)
+        check_integer("n_init", self.n_init, 1 if self.start == "random" else 0)
+        check_choice("start", self.start, STARTS)
+        check_choice("iterate", self.iterate, ("best", "last"))
         verbose: Any = self.verbose
         if not isinstance(verbose, Integral | np.bool_):
             raise TypeError(
@@ -242,16 +281,17 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
 
     def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:
         counting = self._counting()
-        if counting.in_gap(moments).sum() < 2 and self.fairness_weight > 0:
+        if not counting.compares(moments) and self.fairness_weight > 0:
             warn(
                 "There are fewer than two groups to compare, so "
                 f"fairness_weight={self.fairness_weight} has no effect. Pass "
                 "sensitive_features=..., or set fairness_weight=0.",
                 NoGroupsWarning,
             )
-        objective = counting.objective_of(moments, self.fairness_weight, self._radii(moments))
-        result = solve(problem, objective, self._options())
-        self._fitted_objective, self.group_radii_ = objective, objective.radii
+        self.group_radii_ = self._radii(moments)
+        objective = self._objective(problem, moments)
+        result = self._solved(problem, objective, moments)
+        self._fitted_objective = objective
         self.total_weights_ = objective.shares
         logger.log(
             logging.INFO if self.verbose else logging.DEBUG,
@@ -264,8 +304,32 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
         )
         return result
 
+    def _solved(
+        self, problem: SubspaceProblem, objective: RobustFairObjective, moments: GroupMoments
+    ) -> SolverResult:
+        """Find the subspace, and its basis in the order that is asked for."""
+
+        def objective_of(size: int) -> RobustFairObjective:
+            return self._objective(of_size(problem, size), moments)
+
+        if self.order == "greedy":
+            return solve_greedy(problem, objective_of, self._options())
+        result = solve(problem, objective, self._options())
+        if self.order == "variance":
+            return result
+        basis = nested_basis(problem, result.components.T, objective_of)
+        return replace(result, components=basis.T)
+
+    def _objective(self, problem: SubspaceProblem, moments: GroupMoments) -> RobustFairObjective:
+        """Return the objective for the problem's number of components."""
+        radii = self.group_radii_
+        return self._counting().objective_of(moments, self.fairness_weight, radii, problem)
+
+    def _keeps_order(self) -> bool:
+        return self.order != "variance"
+
     def _counting(self) -> Counting:
-        return Counting(self.group_weights, self.missing_groups)
+        return Counting(self.group_weights, self.missing_groups, self.disparity, self.reference)
 
     def _options(self) -> SolverOptions:
         fixed = self.random_state is None and self.solver != "subgradient"
@@ -275,7 +339,9 @@ class RobustFairPCA(WorstCaseMixin, BaseFairPCA):
             max_iter=self.max_iter,
             effort=self.effort,
             max_time=self.max_time,
-            n_init=self.n_init,
+            n_init=0 if self.start == "pca" else self.n_init,
+            start_at_pca=self.start != "random",
+            iterate=self.iterate,
             retraction=self.retraction,
             # Without a seed the starts of a proof are always the same, and so is the answer.
             rng=None if fixed else generator_from(self.random_state),

@@ -31,6 +31,10 @@ class FairPCA(BaseFairPCA):
     [2]_). For two groups the semidefinite relaxation is exact and so is the solver here; for more,
     the relaxed optimum may be better than any projection, and both values are reported.
 
+    On rows that are centred by group it is the limit of ``RobustFairPCA(disparity="largest",
+    reference="own")`` for heavy fairness weights at radius 0; that estimator measures errors about
+    the mean of all rows, this one about each group's own mean.
+
     Parameters
     ----------
     n_components : int, default=2

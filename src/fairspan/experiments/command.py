@@ -21,9 +21,12 @@ from fairspan.ground.parameters import check_choice, check_integer
 from fairspan.plotting._axes import matplotlib_for
 
 _SWITCHES = {
-    "solver": "how RFPCA is solved: to a proved optimum, or by the paper's descent from 20 random "
-    "starts, last iterates",
-    "fairpca": "how FairPCA is solved: exactly, or by its published algorithm and grid",
+    "solver": "how RFPCA is solved: to a proved optimum, by the published program number for "
+    "number, or by the descent of the paper's text from 20 random starts, last iterates",
+    "fairpca": "how FairPCA is solved: exactly, by its published loop (with the spread under "
+    "perturbations of 1e-15), or by that loop with its choice of candidates corrected",
+    "cfpca_centering": "whether CFPCA centres rows again by a matrix product, as published, which "
+    "turns a column that is constant up to rounding into noise (one split of E. Coli)",
     "mu": "CFPCA's weight of covariances: 1, as in the published rows, or the grid of the text",
     "gap_centering": "ABDiff on groups centred by their own means, as published, or by the mean of "
     "all rows, as in the objective",

@@ -39,6 +39,11 @@ _BASIS = (
     "Delta F_Lin depends on the basis of the subspace, because each projected column is scaled: "
     "here it is PCA's, the paper's is not stated. What differs in the fits counts too."
 )
+_COLLAPSED = (
+    "In some splits the best published rule has weights of 0: it calls every row by one name, and "
+    "the distance is read off what rounding leaves of it, here as in the paper. The balanced rule "
+    "counts both groups alike and cannot collapse."
+)
 _FACES = "The paper's choice of faces is unknown; its scores vary much with the faces drawn."
 _STOPPED = (
     "CFPCA (both) on the faces was stopped early; the rows per seed hold the proved relative gap."
@@ -107,6 +112,8 @@ def compare(
     columns = ["data set", "method"]
     for name in values:
         columns += [f"{LABELS[name]}, ours", "paper", "difference"]
+    extras = {name: label for name, label in _EXTRAS.items() if name in rows[0]}
+    columns += extras.values()
     notes: list[str] = []
     lines = []
     for row in rows:
@@ -124,7 +131,7 @@ def compare(
             cells += (
                 ["", ""] if theirs is None else [f"{theirs[i]:.4f}", f"{ours - theirs[i]:+.4f}"]
             )
-        lines.append(cells)
+        lines.append(cells + [_extra(name, row[name], n_splits) for name in extras])
     numbered = [f"[{i}] {note}" for i, note in enumerate(notes, 1)]
     counted = f"{n_splits} split{'' if n_splits == 1 else 's'}"
     title = f"{title}, means over {counted}"
@@ -141,6 +148,12 @@ LABELS = {
     "are_in_sample": "ARE in sample",
     "delta_f_lin": "Delta F_Lin",
 }
+_EXTRAS = {"collapsed": "splits without a rule", "balanced": "balanced rule"}
+"""What the table of leakage says about each of our figures."""
+
+
+def _extra(name: str, value: float, n_splits: int) -> str:
+    return f"{value * n_splits:.0f} of {n_splits}" if name == "collapsed" else f"{value:.4f}"
 
 
 def titles() -> dict[str, str]:
@@ -172,6 +185,8 @@ def why(
     method, dataset = row["method"], row["dataset"]
     if dataset == "lfw":
         return _STOPPED if method == "cfpca-both" else (_FACES if theirs else None)
+    if row.get("collapsed"):
+        return _COLLAPSED
     if theirs is None:
         return None
     pairs = [(row[name], figure) for name, figure in zip(values, theirs, strict=True)]

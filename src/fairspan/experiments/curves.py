@@ -44,7 +44,7 @@ def pareto(dataset: str, name: str, settings: Settings) -> list[Row]:
         candidates = method(name, settings)
     rows = []
     everything = range(len(candidates.grid))
-    for i, fit in enumerate(candidates.fits(train.moments, everything, 0)):
+    for i, fit in enumerate(candidates.fits(train.moments, everything)):
         found = judges.scores(fit.matrix)
         row: Row = {"dataset": dataset, "method": name, "parameters": candidates.label(i)}
         rows.append(row | {"abdiff": found.abdiff, "are": found.are})

@@ -13,7 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from fairspan.estimators.base import BaseFairPCA
 from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.samadi import FairPCA
+from fairspan.experiments.descents import STARTS, published_subspaces
 from fairspan.experiments.settings import Settings
+from fairspan.experiments.weights import published_mixtures
 from fairspan.fitting import Counting, Prepared, prepare
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
@@ -34,8 +36,6 @@ FAIRNESS_WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
 LEARNING_RATES = (0.1, *np.linspace(0.25, 4.25, 17).tolist())
 DELTAS = (0.0, 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9)
 MUS = (1e-4, 1e-3, 1e-2, 0.05, 0.5)
-DESCENTS = 20
-"""Random starts of the paper's algorithm."""
 FAIRPCA_TOL = 1e-9
 """The relative gap at which FairPCA's search ends."""
 NEGLIGIBLE = 1e-3
@@ -43,6 +43,9 @@ NEGLIGIBLE = 1e-3
 _LARGE = 200
 _LARGE_STEPS = 60
 """With this many features, the splitting method of CFPCA (both) stops after these steps."""
+
+_UNPROVED = 1.0
+"""The relative gap of programs that prove nothing: errors are at least 0."""
 
 Parameters = dict[str, float]
 
@@ -55,22 +58,37 @@ class Fit(NamedTuple):
     gap: float
 
 
+Fitting = Callable[[GroupMoments, Sequence[Parameters]], list[Fit]]
+
+
 class Method(NamedTuple):
-    """The candidates of a method, and a function that fits some of them to moments."""
+    """The candidates of a method, and how some of them are fitted to moments.
+
+    Attributes
+    ----------
+    grid : tuple of dict
+        The candidates.
+    fit : callable
+        From moments and candidates to fits. It may draw random numbers, one after another over the
+        folds and the final fit, so that every split has a method of its own.
+    rows : {"standardized", "raw", "recentred"}
+        Which rows of a fold it is fitted to.
+    """
 
     grid: tuple[Parameters, ...]
-    fit: Callable[[GroupMoments, Sequence[Parameters], int], list[Fit]]
+    fit: Fitting
+    rows: str = "standardized"
 
-    def fits(self, moments: GroupMoments, chosen: Sequence[int], seed: int) -> list[Fit]:
+    def fits(self, moments: GroupMoments, chosen: Sequence[int]) -> list[Fit]:
         """Fit the chosen candidates."""
-        return self.fit(moments, [self.grid[i] for i in chosen], seed)
+        return self.fit(moments, [self.grid[i] for i in chosen])
 
     def label(self, chosen: int) -> str:
         """Return the parameters of a candidate as text."""
         return " ".join(f"{name}={value:g}" for name, value in self.grid[chosen].items())
 
 
-def method(name: str, settings: Settings) -> Method:
+def method(name: str, settings: Settings, seed: int = 0, noise: int = 0) -> Method:
     """Return a method by name.
 
     Parameters
@@ -79,12 +97,18 @@ def method(name: str, settings: Settings) -> Method:
         One of TITLES.
     settings : Settings
         The protocol.
+    seed : int
+        Number of the split, which seeds what the method draws.
+    noise : int
+        Seed of a perturbation of the size of rounding, of the published FairPCA only; 0 is none.
 
     Returns
     -------
     Method
         Its grid and how to fit it.
     """
+    if name not in TITLES:
+        raise ValueError(f"method={name!r} is not known; use one of {', '.join(TITLES)}.")
     k = settings.n_components
     is_exact = settings.fairpca == "exact"
     grids: dict[str, list[Parameters]] = {
@@ -94,28 +118,36 @@ def method(name: str, settings: Settings) -> Method:
         "cfpca-mean": [{"delta": delta} for delta in DELTAS],
         "cfpca-both": [{"mu": mu} for mu in ((1.0,) if settings.mu == "published" else MUS)],
     }
-    fair = FairPCA(k, solver="exact" if is_exact else "multiplicative_weights", tol=FAIRPCA_TOL)
-    fits = {
+    fits: dict[str, Fitting] = {
         "pca": partial(_pca, k),
-        "rfpca": partial(_rfpca, settings),
-        "fairpca": partial(_estimated, fair),
+        "rfpca": _rfpca(settings, seed),
+        "fairpca": _fairpca(settings, noise),
         "cfpca-mean": partial(_cfpca_mean, k),
         "cfpca-both": partial(_cfpca_both, k),
     }
-    if name not in TITLES:
-        raise ValueError(f"method={name!r} is not known; use one of {', '.join(TITLES)}.")
-    return Method(tuple(grids[name]), fits[name])
+    rows = "standardized"
+    if name == "fairpca" and settings.fairpca == "published":
+        rows = "raw"
+    elif name.startswith("cfpca") and settings.cfpca_centering == "published":
+        rows = "recentred"
+    return Method(tuple(grids[name]), fits[name], rows)
 
 
-def _pca(k: int, moments: GroupMoments, grid: Sequence[Parameters], seed: int) -> list[Fit]:
+def _pca(k: int, moments: GroupMoments, grid: Sequence[Parameters]) -> list[Fit]:
     prepared = prepare(moments)
     problem = prepared.problem(k)
     found = top_space(problem.combination(problem.shares), k)
     return [_projection(prepared, found.vectors, 0.0)] * len(grid)
 
 
-def _rfpca(
-    settings: Settings, moments: GroupMoments, grid: Sequence[Parameters], seed: int
+def _rfpca(settings: Settings, seed: int) -> Fitting:
+    if settings.solver == "published":
+        return partial(_published, settings, np.random.RandomState(seed))
+    return partial(_solved, settings, seed)
+
+
+def _solved(
+    settings: Settings, seed: int, moments: GroupMoments, grid: Sequence[Parameters]
 ) -> list[Fit]:
     prepared = prepare(moments)
     problem = prepared.problem(settings.n_components)
@@ -131,18 +163,46 @@ def _rfpca(
 
 
 def _descent(settings: Settings, seed: int) -> SolverOptions:
-    """Return the paper's algorithm: random starts only, best of the last iterates."""
+    """Return the algorithm of the paper's text: random starts only, best of the last iterates."""
     return SolverOptions(
         "subgradient",
         max_iter=settings.descent_steps,
-        n_init=DESCENTS,
+        n_init=STARTS,
         iterate="last",
         start_at_pca=False,
         rng=np.random.default_rng(seed),
     )
 
 
-def _cfpca_mean(k: int, moments: GroupMoments, grid: Sequence[Parameters], seed: int) -> list[Fit]:
+def _published(
+    settings: Settings,
+    draws: np.random.RandomState,
+    moments: GroupMoments,
+    grid: Sequence[Parameters],
+) -> list[Fit]:
+    prepared = prepare(moments)
+    k, steps = settings.n_components, settings.descent_steps
+    found = published_subspaces(moments, k, grid, steps, draws)
+    return [_projection(prepared, V, _UNPROVED) for V in found]
+
+
+def _fairpca(settings: Settings, noise: int) -> Fitting:
+    k = settings.n_components
+    if settings.fairpca == "published":
+        return partial(_published_fairpca, k, noise)
+    solver = "exact" if settings.fairpca == "exact" else "multiplicative_weights"
+    return partial(_estimated, FairPCA(k, solver=solver, tol=FAIRPCA_TOL))
+
+
+def _published_fairpca(
+    k: int, noise: int, moments: GroupMoments, grid: Sequence[Parameters]
+) -> list[Fit]:
+    rates = [candidate["learning_rate"] for candidate in grid]
+    found = published_mixtures(moments, k, rates, noise)
+    return [Fit(P, np.linalg.eigh(P)[1][:, ::-1][:, :k].T, _UNPROVED) for P in found]
+
+
+def _cfpca_mean(k: int, moments: GroupMoments, grid: Sequence[Parameters]) -> list[Fit]:
     gain = largest_gain(moments, k)
     fits: dict[float, Fit] = {}
     for candidate in grid:
@@ -151,7 +211,7 @@ def _cfpca_mean(k: int, moments: GroupMoments, grid: Sequence[Parameters], seed:
         solved = delta if delta**2 * gain > NEGLIGIBLE else 0.0
         if solved not in fits:
             estimator = ConvexFairPCA(k, delta=solved)
-            fits[solved] = _estimated(estimator, moments, [{}], seed)[0]
+            fits[solved] = _estimated(estimator, moments, [{}])[0]
         fits[delta] = fits[solved]
     return [fits[candidate["delta"]] for candidate in grid]
 
@@ -195,15 +255,15 @@ def largest_gain(moments: GroupMoments, k: int) -> float:
     return float(radius * dual / error) if error > 0 else 0.0
 
 
-def _cfpca_both(k: int, moments: GroupMoments, grid: Sequence[Parameters], seed: int) -> list[Fit]:
+def _cfpca_both(k: int, moments: GroupMoments, grid: Sequence[Parameters]) -> list[Fit]:
     estimator = ConvexFairPCA(k, constraint="mean+covariance")
     if moments.n_features >= _LARGE:
         estimator.set_params(max_iter=_LARGE_STEPS)
-    return _estimated(estimator, moments, grid, seed)
+    return _estimated(estimator, moments, grid)
 
 
 def _estimated(
-    estimator: BaseFairPCA, moments: GroupMoments, grid: Sequence[Parameters], seed: int
+    estimator: BaseFairPCA, moments: GroupMoments, grid: Sequence[Parameters]
 ) -> list[Fit]:
     fits = []
     for candidate in grid:

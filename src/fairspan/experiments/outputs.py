@@ -13,6 +13,8 @@ from fairspan.experiments import claims, figures, published
 from fairspan.experiments.comparison import compare, means
 from fairspan.experiments.methods import TITLES
 from fairspan.experiments.settings import Settings
+from fairspan.experiments.spread import COLUMNS as SPREAD_COLUMNS
+from fairspan.experiments.spread import spread, spread_table
 from fairspan.experiments.store import Row
 from fairspan.experiments.tables import Table, write_csv
 
@@ -60,15 +62,11 @@ def write_sizes(rows: list[Row], request: Request) -> list[Path]:
 
 
 def write_table1(rows: list[Row], request: Request) -> list[Path]:
-    """Write the out-of-sample scores, and the claims if all methods are present."""
+    """Write the out-of-sample scores."""
     title = "Table 1: out of sample, three components"
     paper = published.scores("out_of_sample")
     files = _write_scores("table1", title, rows, _SCORES, paper, request)
-    counts = claims.count(means(rows, _SCORES))
-    if counts[0]["datasets"]:
-        files.append(write_csv(request.output / "claims.csv", counts, claims.COLUMNS))
-        files += claims.table(counts).write(request.output, "claims")
-    return files
+    return files + _write_spread(rows, request)
 
 
 def write_in_sample(rows: list[Row], request: Request) -> list[Path]:
@@ -76,14 +74,16 @@ def write_in_sample(rows: list[Row], request: Request) -> list[Path]:
     title = "In sample, three components"
     renamed = [row | {name: row[f"{name}_in_sample"] for name in _SCORES} for row in rows]
     paper = published.scores("in_sample")
-    return _write_scores("table-insample", title, renamed, _SCORES, paper, request)
+    files = _write_scores("table-insample", title, renamed, _SCORES, paper, request)
+    return files + _write_spread(rows, request)
 
 
 def write_leakage(rows: list[Row], request: Request) -> list[Path]:
     """Write how well groups can be separated."""
     title = "Delta F_Lin: how far a linear rule separates the groups after the projection"
     paper = published.scores("delta_f_lin")
-    return _write_scores("table-leakage", title, rows, ("delta_f_lin",), paper, request)
+    extras = ("collapsed", "balanced")
+    return _write_scores("table-leakage", title, rows, ("delta_f_lin",), paper, request, extras)
 
 
 def write_faces(rows: list[Row], request: Request) -> list[Path]:
@@ -93,6 +93,14 @@ def write_faces(rows: list[Row], request: Request) -> list[Path]:
     outside, inside = published.scores("out_of_sample"), published.scores("in_sample")
     paper = {key: scores + inside[key] for key, scores in outside.items()}
     return _write_scores("lfw", title, rows, values, paper, request)
+
+
+def write_claims(rows: list[Row], request: Request) -> list[Path]:
+    """Write how often RFPCA is the best, on our figures and on the paper's."""
+    counts = claims.count(rows)
+    path = request.output / "claims.csv"
+    table = claims.table(counts)
+    return [write_csv(path, counts, claims.COLUMNS), *table.write(path.parent, path.stem)]
 
 
 def write_toy(rows: list[Row], request: Request) -> list[Path]:
@@ -144,19 +152,33 @@ def _write_scores(
     values: tuple[str, ...],
     paper: dict[published.Key, tuple[float, ...]],
     request: Request,
+    extras: tuple[str, ...] = (),
 ) -> list[Path]:
     """Write means, rows of each split, and the comparison with the paper."""
     # Tasks run split by split; tables go method by method.
     datasets, methods = list(dict.fromkeys(r["dataset"] for r in rows)), request.method_names
     place = {key: i for i, key in enumerate((d, m) for d in datasets for m in methods)}
     rows = sorted(rows, key=lambda row: place[row["dataset"], row["method"]])
-    averages = means(rows, values)
-    splits = ["dataset", "method", "seed", *values]
+    averages = means(rows, (*values, *extras))
+    keys = ("dataset", "method")
+    splits = [*keys, "seed", *values, *extras]
     splits += [extra for extra in ("chosen", "gap") if extra in rows[0]]
     files = [
-        write_csv(request.output / f"{name}.csv", averages, ("dataset", "method", *values)),
+        write_csv(
+            request.output / f"{name}.csv", averages, ("dataset", "method", *values, *extras)
+        ),
         write_csv(request.output / f"{name}_seeds.csv", rows, splits),
     ]
     n_splits = len({row["seed"] for row in rows})
     table = compare(title, averages, values, paper, request.settings, n_splits)
     return files + table.write(request.output, name)
+
+
+def _write_spread(rows: list[Row], request: Request) -> list[Path]:
+    """Write how far perturbations of the size of rounding move FairPCA, if it is the published."""
+    found = spread(rows)
+    if not found:
+        return []
+    path = request.output / "fairpca-spread.csv"
+    table = spread_table(found)
+    return [write_csv(path, found, SPREAD_COLUMNS), *table.write(path.parent, path.stem)]

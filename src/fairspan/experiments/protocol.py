@@ -7,7 +7,7 @@ candidate of every method.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from fairspan.ground.types import FloatArray, IntArray
 from fairspan.moments.group_moments import GroupMoments
 
 GROUPS = (0, 1)
+_BLOCK = 1000
 _CONSTANT = 1e-10
 """Columns with a smaller deviation are constant up to rounding, and are only centred."""
 
@@ -65,11 +66,33 @@ class Judge(NamedTuple):
         return Scores(abs(errors[0] - errors[1]), errors[2], tuple(errors[:2]))
 
 
-class Stage(NamedTuple):
-    """Moments to fit a method to, and a judge of the result."""
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """Rows to fit a method to, and a judge of the result.
 
-    moments: GroupMoments
+    Attributes
+    ----------
+    train, raw : Part
+        The rows, and what they were before a fold standardised them again.
+    judge : Judge
+        Judges matrices.
+    """
+
+    train: Part
+    raw: Part
     judge: Judge
+
+    @cached_property
+    def moments(self) -> GroupMoments:
+        """Moments of the rows."""
+        return self.train.moments
+
+    def fits(self, method: Method, chosen: Sequence[int]) -> list[Fit]:
+        """Fit some of a method's candidates to the rows it wants."""
+        if method.rows == "standardized":
+            return method.fits(self.moments, chosen)
+        rows = self.raw if method.rows == "raw" else recentred(self.train)
+        return method.fits(rows.moments, chosen)
 
 
 def split_rows(groups: IntArray, seed: int, share: float = 0.3) -> tuple[IntArray, IntArray]:
@@ -123,6 +146,30 @@ def standardized(train: Part, test: Part, *, scale: bool = True) -> tuple[Part, 
     return train._replace(X=(train.X - mean) / unit), test._replace(X=(test.X - mean) / unit)
 
 
+def recentred(part: Part) -> Part:
+    """Centre and scale rows again, by a matrix product, as the published CFPCA does.
+
+    The product with I - 11'/n leaves rounding noise in a column that is constant up to rounding;
+    its deviation is not 0, so that it is scaled to variance 1.
+
+    Parameters
+    ----------
+    part : Part
+        Rows.
+
+    Returns
+    -------
+    Part
+        The rows as the published program sees them.
+    """
+    n = len(part.X)
+    # Blocks bound the memory of the n x n matrix; small tables are one block.
+    blocks = (np.eye(min(_BLOCK, n - i), n, k=i) - 1 / n for i in range(0, n, _BLOCK))
+    X = np.concatenate([block @ part.X for block in blocks])
+    spread = X.std(axis=0)
+    return part._replace(X=X / np.where(spread > 0, spread, 1.0))
+
+
 def judge(rows: FloatArray, train: Part, test: Part, centering: str = "group") -> Judge:
     """Make the judge of a projection.
 
@@ -172,9 +219,9 @@ class Trial:
         return cls(*standardized(train, test, scale=settings.scale), seed, settings)
 
     @cached_property
-    def moments(self) -> GroupMoments:
-        """Moments of the training part."""
-        return self.train.moments
+    def whole(self) -> Stage:
+        """The training part, where the chosen candidate is fitted."""
+        return Stage(self.train, self.train, self.inside)
 
     @cached_property
     def inside(self) -> Judge:
@@ -198,13 +245,13 @@ class Trial:
         everything = range(len(method.grid))
         scores = np.zeros(len(method.grid))
         for stage in self.folds:
-            fits = method.fits(stage.moments, everything, self.seed)
+            fits = stage.fits(method, everything)
             scores += [_loss(stage.judge.scores(fit.matrix)) for fit in fits]
         return int(np.argmin(scores))
 
     def fit(self, method: Method, chosen: int) -> Fit:
         """Fit one of a method's candidates to the training part."""
-        return method.fits(self.moments, [chosen], self.seed)[0]
+        return self.whole.fits(method, [chosen])[0]
 
     def _judge(self, part: Part) -> Judge:
         return judge(part.X, self.train, part, self.settings.gap_centering)
@@ -214,7 +261,7 @@ class Trial:
         for inside, outside in cuts.split(self.train.X):
             raw = self.train.take(inside), self.train.take(outside)
             train, test = standardized(*raw, scale=self.settings.scale)
-            yield Stage(train.moments, judge(test.X, *raw, self.settings.gap_centering))
+            yield Stage(train, raw[0], judge(test.X, *raw, self.settings.gap_centering))
 
 
 def _loss(scores: Scores) -> float:

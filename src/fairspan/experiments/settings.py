@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass
 from fairspan import __version__
 
 CHOICES = {
-    "solver": ("exact", "subgradient"),
-    "fairpca": ("exact", "multiplicative-weights"),
+    "solver": ("exact", "published", "subgradient"),
+    "fairpca": ("exact", "published", "multiplicative-weights"),
+    "cfpca_centering": ("exact", "published"),
     "mu": ("published", "described"),
     "gap_centering": ("group", "global"),
     "column_rule": ("published", "text"),
@@ -24,10 +25,15 @@ class Settings:
 
     Attributes
     ----------
-    solver : {"exact", "subgradient"}
-        How RFPCA is solved: exactly, or by the paper's descent from random starts.
-    fairpca : {"exact", "multiplicative-weights"}
-        How FairPCA is solved: exactly, or by its published algorithm over the paper's grid.
+    solver : {"exact", "published", "subgradient"}
+        How RFPCA is solved: exactly, by the published program number for number, or by the
+        algorithm of the paper's text from random starts of our own.
+    fairpca : {"exact", "published", "multiplicative-weights"}
+        How FairPCA is solved: exactly, by the published loop with its slip, or by that loop without
+        it, both over the paper's grid.
+    cfpca_centering : {"exact", "published"}
+        Whether CFPCA sees rows as they are, or centred again by a matrix product that turns a
+        column which is constant up to rounding into noise of variance 1.
     mu : {"published", "described"}
         CFPCA's weight of the covariances: 1 as in the published rows, or the grid of the text.
     gap_centering : {"group", "global"}
@@ -47,6 +53,7 @@ class Settings:
 
     solver: str = "exact"
     fairpca: str = "exact"
+    cfpca_centering: str = "exact"
     mu: str = "published"
     gap_centering: str = "group"
     column_rule: str = "published"

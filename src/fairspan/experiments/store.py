@@ -40,7 +40,7 @@ def write_rows(path: Path, rows: list[Row]) -> None:
     path : Path
         The file.
     rows : list of dict
-        Numbers, texts and nothing else.
+        Numbers, texts, lists of them and nothing else.
     """
     lines = [json.dumps({name: _short(value) for name, value in row.items()}) for row in rows]
     write_atomically(path, ("\n".join(lines) + "\n").encode())
@@ -104,4 +104,6 @@ def check_writable(folder: Path) -> None:
 
 
 def _short(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_short(one) for one in value]
     return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value

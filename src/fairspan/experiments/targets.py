@@ -79,6 +79,15 @@ def _face_tasks(request: Request) -> list[Task]:
     return _score_tasks(replace(request, settings=settings), [FACES])
 
 
+def _claim_tasks(request: Request) -> list[Task]:
+    """Make the tasks behind all tables; their rows are shared with the targets of the tables."""
+    names = request.datasets or (*TABLES, FACES)
+    tables = [name for name in names if name != FACES]
+    tasks = _face_tasks(replace(request, datasets=None)) if FACES in names else []
+    asked = replace(request, datasets=tables)
+    return [*_score_tasks(asked), *_leakage_tasks(asked), *tasks] if tables else tasks
+
+
 def _size_tasks(request: Request) -> list[Task]:
     names = request.datasets or (*TABLES, FACES)
     cases = ((name, name, (name, 0, request.settings), name) for name in names)
@@ -121,7 +130,7 @@ TARGETS = {
         "sizes of the data sets", (*TABLES, FACES), (), _size_tasks, outputs.write_sizes
     ),
     "table1": Target(
-        "out-of-sample ABDiff and ARE, and the paper's claims counted",
+        "out-of-sample ABDiff and ARE",
         TABLES,
         _METHODS,
         _score_tasks,
@@ -138,6 +147,13 @@ TARGETS = {
         outputs.write_leakage,
     ),
     "lfw": Target("ABDiff and ARE on faces", (), _METHODS, _face_tasks, outputs.write_faces),
+    "claims": Target(
+        "how often RFPCA is the best: the paper's claims counted on all tables",
+        (*TABLES, FACES),
+        (),
+        _claim_tasks,
+        outputs.write_claims,
+    ),
     "figure1": Target("directions on two Gaussian groups", (), (), _toy_tasks, outputs.write_toy),
     "figure-pareto": Target(
         "ABDiff against ARE over each method's grid",

@@ -25,8 +25,9 @@ from fairspan.ground.parameters import (
     check_number,
 )
 from fairspan.ground.renamed import not_used
-from fairspan.ground.types import FloatArray, Label
+from fairspan.ground.types import BoolArray, FloatArray, Label
 from fairspan.ground.warn import warn
+from fairspan.judging.dominance import dominated
 from fairspan.solvers import SolverOptions
 from fairspan.solvers.options import Patience
 from fairspan.solvers.two_groups.trace import Enclosure, TradeOff
@@ -75,6 +76,9 @@ class Frontier:
         Eigen-solves that the points took.
     trade_off : TradeOff or None
         Two groups: finds ``curve`` and ``region`` when they are asked for.
+    dominated : ndarray of shape (n_points,)
+        Whether a projection was found that serves every group better than the point does;
+        :func:`fairspan.dominating_projection` returns it.
     """
 
     group_labels: tuple[Label, ...]
@@ -92,6 +96,7 @@ class Frontier:
     is_hidden: tuple[bool, ...]
     n_eigensolves: int
     trade_off: TradeOff | None = field(repr=False)
+    dominated: BoolArray
     total_error_interval: ClassVar[None] = None
     gap_interval: ClassVar[None] = None
     group_error_interval: ClassVar[None] = None
@@ -161,6 +166,7 @@ def columns_of(frontier: Frontier) -> dict[str, Any]:
     for name in ("total_error", "gap", "objective", "lower_bound", "optimality_gap", "status"):
         columns[name] = getattr(frontier, name)
     columns["hidden"] = frontier.is_hidden
+    columns["dominated"] = frontier.dominated
     return columns
 
 
@@ -170,6 +176,8 @@ def fairness_frontier(
     *,
     sensitive_features: Any = None,
     fairness_weights: Any = None,
+    disparity: str = "gap",
+    reference: str | Mapping[Any, float] = "none",
     radius: Any = defaults.RADIUS,
     n_bootstrap: int | None = None,
     standardize: bool = False,
@@ -195,8 +203,12 @@ def fairness_frontier(
     sensitive_features : array-like, frame or dict, optional
         The group of each row of X.
     fairness_weights : float or array-like, optional
-        Fairness weights of the points; with more than two groups, or a radius, 26 weights from 0 to
-        10 if not given.
+        Fairness weights of the points; with more than two groups, a radius, or another disparity
+        than the gap, 26 weights from 0 to 10 if not given.
+    disparity : {"gap", "largest"}, default="gap"
+        What the fairness weights count, as in RobustFairPCA. The complete curve is that of the gap.
+    reference : {"none", "own"} or mapping, default="none"
+        What each group's error is compared with, as in RobustFairPCA.
     radius : float, mapping or sequence of them, default=0.0
         One radius, as in RobustFairPCA, or several: then the points are a grid.
     n_bootstrap : int, optional
@@ -239,13 +251,13 @@ def fairness_frontier(
     not_used("n_bootstrap", n_bootstrap)
     check_number("effort", effort, positive=True)
     check_max_time(max_time)
-    counting = Counting(group_weights, missing_groups).checked()
+    counting = Counting(group_weights, missing_groups, disparity, reference).checked()
     moments = moments_to_compare(X_or_moments, sensitive_features, counting)
     k = check_components(n_components, moments.n_features)
     problem = prepare(moments, standardize, room=k).problem(k, counting)
     warn_of_small_groups(moments, k)
     trade_off = TradeOff(problem) if problem.n_groups == 2 else None
-    if trade_off is not None and weights is None and not any(radii):
+    if trade_off is not None and weights is None and not any(radii) and counting.is_paper:
         # Where nothing is asked for, the complete curve.
         points = curve_points(trade_off)
     else:
@@ -272,6 +284,7 @@ def fairness_frontier(
         is_hidden=hidden,
         n_eigensolves=problem.n_eigensolves,
         trade_off=trade_off,
+        dominated=dominated(problem, errors, None if trade_off is None else trade_off.boundary),
     )
 
 

@@ -71,7 +71,7 @@ def solve_points(
     points: list[Point] = []
     start = None
     for weight, radius in grid:
-        objective = counting.objective(moments, weight, radius)
+        objective = counting.objective(moments, weight, radius, problem)
         options = patience.options(SolverOptions(), start)
         found = patience.settle(solve(problem, objective, options, boundary=boundary))
         start = found.components.T

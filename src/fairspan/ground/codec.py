@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
 from datetime import date, datetime
 from typing import Any
 
@@ -87,7 +87,9 @@ def decode(value: Any, arrays: Mapping[str, Any], classes: Mapping[str, type]) -
     ((kind, content),) = value.items()
     if kind in classes:
         known = {field.name for field in fields(classes[kind])}
-        if set(content) != known:
+        # A field that was added later has a default, and earlier files lack it.
+        needed = {field.name for field in fields(classes[kind]) if not _has_default(field)}
+        if not needed <= set(content) <= known:
             raise ValueError(f"its {kind} must have the fields {sorted(known)}")
         return classes[kind](**{k: decode(v, arrays, classes) for k, v in content.items()})
     if kind == "dict":
@@ -100,6 +102,10 @@ def decode(value: Any, arrays: Mapping[str, Any], classes: Mapping[str, type]) -
     if kind == "tuple":
         return tuple(decode(content, arrays, classes))
     return _decode_label(kind, content)
+
+
+def _has_default(field: Field[Any]) -> bool:
+    return field.default is not MISSING or field.default_factory is not MISSING
 
 
 def _encode_pair(pair: Any, arrays: Arrays, path: str, classes: Mapping[str, type]) -> Any:

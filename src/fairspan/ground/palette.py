@@ -11,30 +11,19 @@ PALE = "#bbbbbb"
 SERIES = ("#333333", "#cc79a7", "#b8860b", "#56b4e9", "#7a5ac8", "#00795a", "#d55e00", "#0072b2")
 """Things without a meaning of their own, such as radii or groups; used again after the last."""
 
-LIGHT = {
-    "curve": CURVE,
-    "pca": PCA,
-    "fair": FAIR,
-    "other": OTHER,
-    "region": REGION,
-    "pale": "#d3d8de",
-    "text": "#1d2733",
-    "muted": "#5b6673",
-    "line": "#e3e7eb",
-    "card": "#ffffff",
-    "ground": "#f6f7f9",
+_PAGE = {
+    "curve": (CURVE, "#56b4e9"),
+    "pca": (PCA, "#f0894a"),
+    "fair": (FAIR, "#2fbf95"),
+    "other": (OTHER, "#d58bb8"),
+    "region": (REGION, "#22374a"),
+    "pale": ("#d3d8de", "#4a5665"),
+    "text": ("#1d2733", "#e8ecf1"),
+    "muted": ("#5b6673", "#9aa6b4"),
+    "line": ("#e3e7eb", "#2c3642"),
+    "card": ("#ffffff", "#18212b"),
+    "ground": ("#f6f7f9", "#10161d"),
 }
-DARK = {
-    "curve": "#56b4e9",
-    "pca": "#f0894a",
-    "fair": "#2fbf95",
-    "other": "#d58bb8",
-    "region": "#22374a",
-    "pale": "#4a5665",
-    "text": "#e8ecf1",
-    "muted": "#9aa6b4",
-    "line": "#2c3642",
-    "card": "#18212b",
-    "ground": "#10161d",
-}
+LIGHT = {name: day for name, (day, _) in _PAGE.items()}
+DARK = {name: night for name, (_, night) in _PAGE.items()}
 """The colours of the report's page, by day and by night."""

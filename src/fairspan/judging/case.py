@@ -7,13 +7,13 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from fairspan.ground.frames import as_frame
+from fairspan.ground.extras import as_frame
 from fairspan.ground.listed import listed
 from fairspan.ground.parameters import check_choice, check_options
 from fairspan.ground.renamed import renamed
 from fairspan.ground.types import FloatArray, Label
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.projection import Projection
+from fairspan.moments.projection import Projection, moments_of
 from fairspan.problem.spectrum import top_space
 
 
@@ -87,18 +87,6 @@ class GroupValues:
         """
         rows = zip(self.labels, self.weights.tolist(), self.values.tolist(), strict=True)
         return as_frame([{"group": a, "weight": w, self.name: value} for a, w, value in rows])
-
-
-def moments_of(X: Any, sensitive_features: Any, sample_weight: Any) -> GroupMoments:
-    """Return the moments of rows; moments are returned as they are."""
-    if not isinstance(X, GroupMoments):
-        return GroupMoments.from_arrays(X, sensitive_features, sample_weight=sample_weight)
-    if sensitive_features is not None or sample_weight is not None:
-        raise ValueError(
-            "GroupMoments already contain groups and weights; pass sensitive_features and "
-            "sample_weight only with rows."
-        )
-    return X
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,13 @@ from fairspan.ground.parameters import (
 )
 from fairspan.ground.rows import is_dask
 from fairspan.ground.types import FloatArray
-from fairspan.judging.case import moments_of
+from fairspan.judging.dominance import DominatingProjection, improvement
 from fairspan.judging.population import Population, PopulationBounds
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
-from fairspan.moments.projection import check_orthonormal
+from fairspan.moments.projection import check_orthonormal, moments_of
 from fairspan.solvers import SolverOptions, SolverResult, solve
-from fairspan.solvers.result import is_closed, safe_bound, settled
+from fairspan.solvers.result import hidden_value, is_closed, safe_bound, settled
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,13 @@ class CertifiedResult(SolverResult):
     ----------
     population : PopulationBounds or None
         Bounds for the population that the rows were drawn from, where these were asked for.
+    dominating : DominatingProjection
+        A projection that serves every group better, or the proof that none does by more than its
+        ``bound``.
     """
 
     population: PopulationBounds | None = None
+    dominating: DominatingProjection = field(kw_only=True)
 
 
 def certify(
@@ -51,6 +55,8 @@ def certify(
     standardize: bool = False,
     fairness_weight: float,
     radius: float | Mapping[Any, float],
+    disparity: str = "gap",
+    reference: str | Mapping[Any, float] = "none",
     group_weights: str | Mapping[Any, float] = "share",
     missing_groups: str = "raise",
     tol: float = defaults.TOL,
@@ -78,6 +84,10 @@ def certify(
         How much the gap between groups counts.
     radius : float or mapping
         Size of the ambiguity set, as in RobustFairPCA.
+    disparity : {"gap", "largest"}, default="gap"
+        What the fairness weight counts, as in RobustFairPCA.
+    reference : {"none", "own"} or mapping, default="none"
+        What each group's error is compared with, as in RobustFairPCA.
     group_weights : {"share", "equal"} or mapping, default="share"
         How much each group counts in the total error, as in RobustFairPCA.
     missing_groups : {"raise", "own_group", "total_only"}, default="raise"
@@ -103,7 +113,8 @@ def certify(
     -------
     CertifiedResult
         The components given, their errors and objective, a lower bound proved for every
-        projection with as many components, and in ``population`` what was asked for.
+        projection with as many components, in ``dominating`` whether another projection serves
+        every group better, and in ``population`` what was asked for.
 
     Examples
     --------
@@ -116,8 +127,13 @@ def certify(
     >>> bool(0 < result.optimality_gap < 0.01)  # near PCA, but not quite
     True
     """
-    counting = Counting(group_weights, missing_groups).checked()
+    counting = Counting(group_weights, missing_groups, disparity, reference).checked()
     level = None if population is None else check_level("population", population)
+    if level is not None and not counting.is_paper:
+        raise ValueError(
+            "population=... bounds the gap between groups; it needs disparity='gap' and "
+            f"reference='none', but got disparity={disparity!r} and reference={reference!r}."
+        )
     drawn = None if level is None else _rows(moments, sensitive_features, missing_groups)
     moments = _moments(moments, sensitive_features, missing_groups)
     rows = _orthonormal(components, moments.n_features)
@@ -125,36 +141,41 @@ def certify(
     tol = check_number("tol", tol, positive=True)
     effort = check_number("effort", effort, positive=True)
     max_time = check_max_time(max_time)
-    objective = counting.objective(moments, weight, radius)
     prepared = prepare(moments, standardize)
     problem = prepared.problem(len(rows), counting)
+    objective = counting.objective(moments, weight, radius, problem)
     # Rounding left in the rows would show in their errors.
-    errors = problem.errors(np.linalg.qr(rows.T)[0])
+    subspace = np.linalg.qr(rows.T)[0]
+    errors = problem.errors(subspace)
     value = objective.value(errors)
     best = solve(
         problem,
         objective,
         SolverOptions(tol=min(tol, defaults.TOL), effort=effort, max_time=max_time),
     )
+    size = objective.unreferenced(errors)
     judged = replace(
         best,
         components=rows,
         group_errors=errors,
         objective=value,
-        lower_bound=safe_bound(best.lower_bound, value, problem.scale),
+        lower_bound=safe_bound(best.lower_bound, value, problem.scale, size),
+        size=size,
         history=np.empty((0, 2)),
     )
-    proved = is_closed(problem, value, judged.lower_bound, tol, objective.fairness_weight)
+    weight = objective.fairness_weight
+    proved = is_closed(problem, value, judged.lower_bound, tol, weight, size=size)
     judged = replace(judged, status="optimal" if proved else "feasible", is_hidden=False)
-    judged = settled(judged, problem, objective.fairness_weight)
+    judged = settled(judged, problem, weight, hidden_value(objective, problem, errors))
     bounds = None
     if drawn is not None and level is not None:
-        sample = Population(*drawn, prepared, counting, objective.fairness_weight)
+        sample = Population(*drawn, prepared, counting, weight)
         rng = generator_from(0 if random_state is None else random_state)
         number = check_replicates(n_bootstrap)
         bounds = sample.bounds(errors, len(rows), level, number, rng)
-    found = {field.name: getattr(judged, field.name) for field in fields(SolverResult)}
-    return CertifiedResult(**found, population=bounds)
+    found = {one.name: getattr(judged, one.name) for one in fields(SolverResult)}
+    better = improvement(problem, moments.labels, errors, subspace)
+    return CertifiedResult(**found, population=bounds, dominating=better)
 
 
 def _moments(data: Any, sensitive_features: Any, missing_groups: str) -> GroupMoments:

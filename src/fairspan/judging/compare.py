@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from fairspan.ground.frames import as_frame
+from fairspan.ground.extras import as_frame
 from fairspan.ground.listed import listed
 from fairspan.ground.parameters import check_choice, check_flag, is_listing
 from fairspan.ground.renamed import renamed
@@ -101,31 +102,28 @@ def compare(
     return as_frame(rows)
 
 
-def _named(methods: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
-    if hasattr(methods, "fit"):
+def _named(methods: Any) -> dict[str, Any]:
+    if hasattr(methods, "fit") or not (isinstance(methods, Mapping) or is_listing(methods)):
         raise TypeError(
-            "methods must be a list or a mapping of estimators, not a single estimator."
+            f"methods={methods!r} must be a list or a mapping of estimators, not a single one."
         )
-    if not isinstance(methods, Mapping) and not is_listing(methods):
-        raise TypeError(f"methods={methods!r} must be a list or a mapping of estimators.")
-    methods = dict(methods) if isinstance(methods, Mapping) else list(methods)
-    given = list(methods.values()) if isinstance(methods, dict) else methods
-    strange = [method for method in given if not hasattr(method, "fit") or isinstance(method, type)]
-    if strange or not given:
-        raise TypeError(
-            f"methods contains {strange[0]!r}, which is not an estimator."
-            if strange
-            else "methods is empty; give at least one estimator."
-        )
-    if isinstance(methods, dict):
-        return methods
+    given = methods if isinstance(methods, Mapping) else _numbered(methods)
+    for method in given.values():
+        if not hasattr(method, "fit") or isinstance(method, type):
+            raise TypeError(f"methods contains {method!r}, which is not an estimator.")
+    if not given:
+        raise TypeError("methods is empty; give at least one estimator.")
+    return dict(given)
+
+
+def _numbered(methods: Iterable[Any]) -> dict[str, Any]:
+    """Name methods by their classes, with a number from the second of a class on."""
     named: dict[str, Any] = {}
+    seen: Counter[str] = Counter()
     for method in methods:
-        name = base = type(method).__name__
-        number = 2
-        while name in named:
-            name, number = f"{base} {number}", number + 1
-        named[name] = method
+        name = type(method).__name__
+        seen[name] += 1
+        named[name if seen[name] == 1 else f"{name} {seen[name]}"] = method
     return named
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from fairspan.exceptions import CollapsedRuleWarning
 from fairspan.ground import defaults
 from fairspan.ground.parameters import (
+    check_choice,
     check_flag,
     check_integer,
     check_listing,
@@ -17,12 +20,18 @@ from fairspan.ground.parameters import (
 )
 from fairspan.ground.rows import check_rows
 from fairspan.ground.types import FloatArray, IntArray
-from fairspan.judging.linear_svm import linear_svm
+from fairspan.ground.warn import warn
+from fairspan.judging.linear_svm import Margin, linear_svm
 from fairspan.moments.groups import encode_groups
 from fairspan.moments.projection import Projection
 
 COSTS = (1e-4, 1e-2, 1.0, 1e2, 1e4)
+RULES = ("balanced", "published")
 
+_COLLAPSED = (
+    "The linear rule has collapsed: its best weights are 0, and the distance is read off rounding. "
+    "Use rule='balanced', which counts both classes alike."
+)
 _ONE_GROUP = (
     "A training or test part has rows of only one group; use fewer folds (n_folds) or more rows "
     "of each group."
@@ -34,6 +43,7 @@ def linear_leakage(
     X: Any,
     sensitive_features: Any,
     *,
+    rule: str = "balanced",
     held_out: bool = False,
     costs: Sequence[float] = COSTS,
     n_folds: int = 5,
@@ -47,6 +57,12 @@ def linear_leakage(
     the one with the largest sum of held-out distances over the folds. For more than two groups it
     is the largest distance of one group from all others.
 
+    By default both classes count alike in the machine. As published (``rule="published"``) every
+    row does; where groups are unequal and overlap, the best such machine often calls every row a
+    member of the larger group: its weights are 0, and the distance of what rounding leaves of them
+    says nothing about the data. This is detected and warned of (``CollapsedRuleWarning``). Balanced
+    weights vanish only if the classes have equal means, and the result is then 0.
+
     As published, the rule is fitted to the very rows it is judged on, which flatters it. With
     ``held_out=True`` every fold is scored by a rule, its cost included, found on the other folds
     only, and the mean distance over the folds is returned.
@@ -59,6 +75,8 @@ def linear_leakage(
         Rows, the test set in the published tables.
     sensitive_features : array-like, frame or dict
         The group of each row.
+    rule : {"balanced", "published"}, default="balanced"
+        Whether classes count alike in the machine, or rows do.
     held_out : bool, default=False
         Whether rows are scored by rules that have not seen them.
     costs : sequence of float
@@ -73,11 +91,12 @@ def linear_leakage(
     float
         The distance.
     """
+    check_choice("rule", rule, RULES)
     check_integer("n_folds", n_folds, 2)
     check_flag("held_out", held_out)
     check_seed(check_integer("random_state", random_state, 0))
     given = check_listing("costs", costs, "a sequence of positive numbers", "number")
-    costs = [check_number("costs", cost, positive=True) for cost in given]
+    prices = [check_number("costs", cost, positive=True) for cost in given]
     X = check_rows(X)
     if n_folds > len(X):
         raise ValueError(f"n_folds={n_folds} must be at most the number of rows, {len(X)}.")
@@ -88,12 +107,15 @@ def linear_leakage(
     projection.check_features(X)
     scaled = X if projection.scale is None else X / projection.scale
     Z = scaled @ projection.components.T
+    search = Search(rule == "balanced", prices, n_folds, random_state)
     found = []
     # For two groups one against the other is all there is; the second is counted up.
     for code in range(1 if len(groups.labels) == 2 else 0, len(groups.labels)):
         y = np.where(groups.codes == code, 1.0, -1.0)
-        found.append(_separation(Z, y, costs, n_folds, random_state, held_out))
-    return max(found)
+        found.append(search.held_out(Z, y) if held_out else search.separation(Z, y))
+    if rule == "published" and any(one.is_collapsed for one in found):
+        warn(_COLLAPSED, CollapsedRuleWarning)
+    return max(one.distance for one in found)
 
 
 def ks_distance(scores: FloatArray, y: FloatArray) -> float:
@@ -122,35 +144,59 @@ def ks_distance(scores: FloatArray, y: FloatArray) -> float:
     return float(np.abs(steps[ends]).max())
 
 
-def _separation(
-    Z: FloatArray, y: FloatArray, costs: list[float], n_folds: int, seed: int, held_out: bool
-) -> float:
-    if not held_out:
+class Separation(NamedTuple):
+    """A distance, and whether a rule behind it has collapsed to no rule at all."""
+
+    distance: float
+    is_collapsed: bool
+
+
+@dataclass(frozen=True)
+class Search:
+    """How a rule is found: whether classes count alike, costs, folds and their seed."""
+
+    is_balanced: bool
+    costs: Sequence[float] = COSTS
+    n_folds: int = 5
+    seed: int = defaults.SEED
+
+    def separation(self, Z: FloatArray, y: FloatArray) -> Separation:
+        """Judge a rule on the rows it was found on."""
         Z = _standardized(Z, Z)
-        cost = _best_cost(Z, y, costs, n_folds, seed)
-        return ks_distance(Z @ _rule(Z, y, cost), y)
-    distances = []
-    for inside, outside in _folds(len(y), n_folds, seed):
-        seen = _standardized(Z[inside], Z[inside])
-        cost = _best_cost(seen, y[inside], costs, n_folds, seed)
-        weights = _rule(seen, y[inside], cost)
-        distances.append(ks_distance(_standardized(Z[outside], Z[inside]) @ weights, y[outside]))
-    return float(np.mean(distances))
+        found = self._rule(Z, y, self._best_cost(Z, y))
+        return Separation(self._distance(Z, y, found), found.is_collapsed)
 
+    def held_out(self, Z: FloatArray, y: FloatArray) -> Separation:
+        """Judge rules on folds that they have not seen."""
+        parts = []
+        for inside, outside in _folds(len(y), self.n_folds, self.seed):
+            seen, new = (_standardized(Z[rows], Z[inside]) for rows in (inside, outside))
+            found = self._rule(seen, y[inside], self._best_cost(seen, y[inside]))
+            parts.append((self._distance(new, y[outside], found), found.is_collapsed))
+        distances, collapsed = zip(*parts, strict=True)
+        return Separation(float(np.mean(distances)), any(collapsed))
 
-def _best_cost(Z: FloatArray, y: FloatArray, costs: list[float], n_folds: int, seed: int) -> float:
-    folds = _folds(len(y), n_folds, seed)
-    sums = [
-        sum(ks_distance(Z[out] @ _rule(Z[into], y[into], c), y[out]) for into, out in folds)
-        for c in costs
-    ]
-    return costs[int(np.argmax(sums))]
+    def _best_cost(self, Z: FloatArray, y: FloatArray) -> float:
+        folds = _folds(len(y), self.n_folds, self.seed)
+        sums = [
+            sum(
+                self._distance(Z[out], y[out], self._rule(Z[into], y[into], c))
+                for into, out in folds
+            )
+            for c in self.costs
+        ]
+        return self.costs[int(np.argmax(sums))]
 
+    def _rule(self, Z: FloatArray, y: FloatArray, cost: float) -> Margin:
+        if np.ptp(y) == 0:
+            raise ValueError(_ONE_GROUP)
+        share = np.where(y > 0, np.mean(y > 0), np.mean(y < 0))
+        return linear_svm(Z, y, cost, 0.5 / share if self.is_balanced else None)
 
-def _rule(Z: FloatArray, y: FloatArray, cost: float) -> FloatArray:
-    if np.ptp(y) == 0:
-        raise ValueError(_ONE_GROUP)
-    return linear_svm(Z, y, cost).weights
+    def _distance(self, Z: FloatArray, y: FloatArray, found: Margin) -> float:
+        distance = ks_distance(Z @ found.weights, y)
+        # The published program reads a distance off whatever its solver leaves.
+        return 0.0 if self.is_balanced and found.is_collapsed else distance
 
 
 def _folds(n_rows: int, n_folds: int, seed: int) -> list[tuple[IntArray, IntArray]]:

@@ -1,8 +1,8 @@
 """A linear support vector machine with a free intercept, solved exactly in few features.
 
-    minimise |b|^2 / 2 + C sum_i max(0, 1 - y_i (z_i . b + c))
+    minimise |b|^2 / 2 + C sum_i w_i max(0, 1 - y_i (z_i . b + c))
 
-An interior-point method on the dual (0 <= α <= C, y . α = 0): each step solves a system of the
+An interior-point method on the dual (0 <= α <= C w, y . α = 0): each step solves a system of the
 size of (b, c), so that its cost is linear in the rows, and the duality gap proves the result.
 """
 
@@ -22,15 +22,26 @@ _SOLVED, _FAILED = 1e-10, 1e-6
 """The relative duality gap to reach, and the one from which on it is an error."""
 
 
+_COLLAPSED = 1e-6
+"""Weights below this share of what a cost allows, or of the margin, are 0 up to rounding."""
+
+
 class Margin(NamedTuple):
-    """The weights b, the intercept c, and the duality gap relative to the objective."""
+    """The weights b, the intercept c, and the duality gap relative to the objective.
+
+    The machine is collapsed if b is 0 up to rounding: then it calls every row by one name, and the
+    direction of what is left of b belongs to the solver, not to the data.
+    """
 
     weights: FloatArray
     intercept: float
     gap: float
+    is_collapsed: bool = False
 
 
-def linear_svm(Z: FloatArray, y: FloatArray, cost: float) -> Margin:
+def linear_svm(
+    Z: FloatArray, y: FloatArray, cost: float, row_weights: FloatArray | None = None
+) -> Margin:
     """Fit the machine; raise an error if it does not converge.
 
     Parameters
@@ -41,6 +52,8 @@ def linear_svm(Z: FloatArray, y: FloatArray, cost: float) -> Margin:
         Labels, -1 or 1, both of them present.
     cost : float
         The price C of a row inside the margin.
+    row_weights : ndarray of shape (n_rows,), optional
+        Factors of the price for each row, 1 if not given.
 
     Returns
     -------
@@ -49,13 +62,15 @@ def linear_svm(Z: FloatArray, y: FloatArray, cost: float) -> Margin:
     """
     A = np.column_stack([Z * y[:, None], y])
     penalised = np.append(np.ones(Z.shape[1]), 0.0)
-    # In units of the cost 0 <= α <= 1; 1 - α is kept apart, where subtraction would lose it.
-    alpha, rest, lower, upper = (np.full(len(y), start) for start in (0.5, 0.5, 1.0, 1.0))
+    prices = np.ones(len(y)) if row_weights is None else row_weights
+    # In units of the cost 0 <= α <= w; w - α is kept apart, where subtraction would lose it.
+    alpha, rest = prices / 2, prices / 2
+    lower, upper = np.ones(len(y)), np.ones(len(y))
     v = np.zeros(A.shape[1])
     best = Margin(v[:-1], 0.0, np.inf)
     for _ in range(_STEPS):
         image = A.T @ alpha
-        gap = _gap(A, v, cost, alpha, penalised * image)
+        gap = _gap(A, v, cost, prices, alpha, penalised * image)
         if gap < best.gap:
             best = Margin(v[:-1], float(v[-1]), gap)
         # Products of the size of rounding carry no information any more.
@@ -75,12 +90,21 @@ def linear_svm(Z: FloatArray, y: FloatArray, cost: float) -> Margin:
         raise RuntimeError(
             f"The linear rule with cost={cost} did not converge; its duality gap is {best.gap:.2g}."
         )
-    return best
+    allowed = cost * float(prices @ np.linalg.norm(Z, axis=1))
+    size = float(np.linalg.norm(best.weights))
+    return best._replace(is_collapsed=size <= _COLLAPSED * min(allowed, 1.0))
 
 
-def _gap(A: FloatArray, v: FloatArray, cost: float, alpha: FloatArray, b: FloatArray) -> float:
+def _gap(
+    A: FloatArray,
+    v: FloatArray,
+    cost: float,
+    prices: FloatArray,
+    alpha: FloatArray,
+    b: FloatArray,
+) -> float:
     """Return the relative distance between the primal value at v and the dual value at α."""
-    primal = 0.5 * float(v[:-1] @ v[:-1]) + cost * float(np.maximum(1 - A @ v, 0.0).sum())
+    primal = 0.5 * float(v[:-1] @ v[:-1]) + cost * float(prices @ np.maximum(1 - A @ v, 0.0))
     # With y . α not quite 0 the dual value is no bound; the price of that is the intercept.
     feasibility = cost * abs(float(A[:, -1] @ alpha) * float(v[-1]))
     dual = cost * float(alpha.sum()) - 0.5 * cost**2 * float(b @ b)

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from fairspan.ground.frames import as_frame
+from fairspan.ground.extras import as_frame
 from fairspan.ground.parameters import check_flag
 from fairspan.judging.case import Case, GroupValues, Options
 

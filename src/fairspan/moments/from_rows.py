@@ -38,12 +38,10 @@ Block = tuple[int, int, IntArray, FloatArray]
 
 
 class RawMoments(NamedTuple):
-    """Sums around a shift, by group."""
+    """Rows, and weighted sums of them and of their outer products around a shift, by group."""
 
     shift: FloatArray
     counts: npt.NDArray[np.int64]
-    weights: FloatArray
-    squared_weights: FloatArray
     sums: FloatArray
     scatters: FloatArray
 
@@ -84,34 +82,38 @@ def _centered(
         from fairspan.moments.sparse import scatter_sparse as sum_rows
     else:
         sum_rows = scatter_by_group
-    raw = sum_rows(X, groups.codes, len(groups.labels), weight)
+    codes, n_groups = groups.codes, len(groups.labels)
+    shift, counts, sums, scatters = sum_rows(X, codes, n_groups, weight)
     # Missing and infinite values show in the sums, which spares a pass over X to look for
     # them; only then is X searched, to name the columns.
-    if not np.isfinite(raw.sums).all():
+    if not np.isfinite(sums).all():
         check_finite(X, feature_names)
-    for label, total in zip(groups.labels, raw.weights, strict=True):
+    weights, squares = counts.astype(np.float64), counts.astype(np.float64)
+    if weight is not None:
+        weights = np.bincount(codes, weight, n_groups).astype(np.float64)
+        squares = np.bincount(codes, weight**2, n_groups).astype(np.float64)
+    for label, total in zip(groups.labels, weights, strict=True):
         if total <= 0:
             raise ValueError(
                 f"sample_weight is zero for every row of group {label!r}; "
                 "each group needs a positive total weight. Drop its rows to exclude it."
             )
-    offsets = raw.sums / raw.weights[:, None]
-    scatters = raw.scatters
+    offsets = sums / weights[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
         for a, offset in enumerate(offsets):
-            scatters[a] -= raw.weights[a] * np.outer(offset, offset)
+            scatters[a] -= weights[a] * np.outer(offset, offset)
     if not np.isfinite(scatters).all():
         raise ValueError(
             "X holds values too large to square in double precision (above about 1e154); "
             "rescale its features."
         )
     if not scatters.any():
-        _check_underflow(X, raw.shift)
+        _check_underflow(X, shift)
     return {
-        "counts": raw.counts,
-        "weights": raw.weights,
-        "squared_weights": raw.squared_weights,
-        "shift": raw.shift,
+        "counts": counts,
+        "weights": weights,
+        "squared_weights": squares,
+        "shift": shift,
         "offsets": offsets,
         "scatters": scatters,
     }
@@ -170,8 +172,7 @@ def scatter_by_group(
     """
     n_features = X.shape[1]
     shift = _pilot_shift(X)
-    counts = np.zeros(n_groups, dtype=np.int64)
-    sums = np.zeros((n_groups, n_features))
+    counts, sums = np.zeros(n_groups, dtype=np.int64), np.zeros((n_groups, n_features))
     scatters = np.zeros((n_groups, n_features, n_features))
     with np.errstate(invalid="ignore", over="ignore"):
         for a, start, rows, block in _blocks(X, codes, n_groups, shift):
@@ -191,12 +192,7 @@ def scatter_by_group(
         if n_features >= _WIDE:
             for scatter in scatters:
                 mirror(scatter)
-    if sample_weight is None:
-        weights, squares = counts.astype(np.float64), counts.astype(np.float64)
-    else:
-        weights = np.bincount(codes, sample_weight, n_groups).astype(np.float64)
-        squares = np.bincount(codes, sample_weight**2, n_groups).astype(np.float64)
-    return RawMoments(shift, counts, weights, squares, sums, scatters)
+    return RawMoments(shift, counts, sums, scatters)
 
 
 def _pilot_shift(X: npt.NDArray[Any]) -> FloatArray:
@@ -221,12 +217,15 @@ def _blocks(
     """
     n_rows, n_features = X.shape
     in_memory = X.flags.c_contiguous and not isinstance(X, np.memmap)
-    if in_memory and n_features >= _WIDE:
-        yield from _gathered_blocks(X, codes, n_groups, shift)
-        return
     n_bytes = _BLOCK_BYTES if in_memory else _CHUNK_BYTES
     size = min(max(n_bytes // (8 * n_features), _BLOCK_ROWS), n_rows)
     move = _mover(shift, size, X.dtype)
+    if in_memory and n_features >= _WIDE:
+        for a, rows in enumerate(_members(codes, n_groups)):
+            for first in range(0, len(rows), size):
+                some = rows[first : first + size]
+                yield a, 0, some, move(X, some)
+        return
     for start in range(0, n_rows, size):
         part = codes[start : start + size]
         members = _members(part, n_groups)
@@ -244,18 +243,6 @@ def _members(codes: npt.NDArray[np.integer[Any]], n_groups: int) -> list[IntArra
         return [np.flatnonzero(codes == a) for a in range(n_groups)]
     order = np.argsort(codes, kind="stable")
     return np.split(order, np.cumsum(np.bincount(codes, minlength=n_groups))[:-1])
-
-
-def _gathered_blocks(
-    X: npt.NDArray[Any], codes: npt.NDArray[np.integer[Any]], n_groups: int, shift: FloatArray
-) -> Iterator[Block]:
-    n_features = X.shape[1]
-    size = min(max(_BLOCK_BYTES // (8 * n_features), _BLOCK_ROWS), len(X))
-    move = _mover(shift, size, X.dtype)
-    for a, members in enumerate(_members(codes, n_groups)):
-        for first in range(0, len(members), size):
-            rows = members[first : first + size]
-            yield a, 0, rows, move(X, rows)
 
 
 def _mover(

@@ -293,18 +293,12 @@ def _label(value: Any) -> Label:
 
 
 def _intersect(coded: list[tuple[npt.NDArray[Any], list[Label]]]) -> Groups:
-    combined = np.zeros(len(coded[0][0]), dtype=np.int64)
-    for codes, labels in coded:
-        combined = combined * len(labels) + codes
+    sizes = [max(len(labels), 1) for _, labels in coded]
+    combined = np.ravel_multi_index([codes for codes, _ in coded], sizes)
     present, inverse = np.unique(combined, return_inverse=True)
-    tuples = []
-    for code in present.tolist():
-        parts: list[Label] = []
-        for _, labels in reversed(coded):
-            code, part = divmod(code, len(labels))
-            parts.append(labels[part])
-        tuples.append(tuple(reversed(parts)))
-    return Groups(_compact(inverse, len(tuples)), tuple(tuples))
+    parts = zip(coded, np.unravel_index(present, sizes), strict=True)
+    tuples = tuple(zip(*([labels[i] for i in place] for (_, labels), place in parts), strict=True))
+    return Groups(_compact(inverse, len(tuples)), tuples)
 
 
 def _compact(codes: npt.NDArray[Any], n_labels: int) -> npt.NDArray[np.integer[Any]]:

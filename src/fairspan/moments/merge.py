@@ -8,12 +8,11 @@ lose nine of them over a thousand merges).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairspan.ground.listed import listed
-from fairspan.ground.types import FloatArray, Label
 from fairspan.moments.groups import sort_labels
 
 if TYPE_CHECKING:
@@ -36,47 +35,33 @@ def merged(left: GroupMoments, right: GroupMoments) -> GroupMoments:
     _check_same_features(left, right)
     left, right = left.dense(), right.dense()
     labels = sort_labels(dict.fromkeys(left.labels + right.labels))
-    apart = right.shift - left.shift
-    rows = [_merge_group(left, right, apart, label) for label in labels]
-    counts, weights, squares, offsets, scatters = zip(*rows, strict=True)
+    n, d = len(labels), left.n_features
+    counts, weights, squares = np.zeros(n, np.int64), np.zeros(n), np.zeros(n)
+    offsets, scatters = np.zeros((n, d)), np.zeros((n, d, d))
+    for side in (left, right):
+        apart = side.shift - left.shift
+        for b, label in enumerate(side.labels):
+            # Chan's formula, by which a group that has no weight so far takes what is added.
+            a = labels.index(label)
+            share = side.weights[b] / (weights[a] + side.weights[b])
+            between = apart + (side.offsets[b] - offsets[a])
+            scatters[a] += side.scatters[b]
+            if weights[a]:
+                scatters[a] += weights[a] * share * np.outer(between, between)
+            offsets[a] += share * between
+            counts[a] += side.counts[b]
+            weights[a] += side.weights[b]
+            squares[a] += side.squared_weights[b]
     return replace(
         left,
         labels=labels,
-        counts=np.array(counts, dtype=np.int64),
-        weights=np.array(weights),
-        squared_weights=np.array(squares),
-        offsets=np.array(offsets),
-        scatters=np.array(scatters),
+        counts=counts,
+        weights=weights,
+        squared_weights=squares,
+        offsets=offsets,
+        scatters=scatters,
         dropped_rows=left.dropped_rows + right.dropped_rows,
     )
-
-
-def _merge_group(
-    left: GroupMoments, right: GroupMoments, apart: FloatArray, label: Label
-) -> tuple[Any, ...]:
-    """Merge one group by Chan's formula; offsets are measured from the left side's shift."""
-    if label not in right.labels:
-        a = left.labels.index(label)
-        return _group(left, a, left.offsets[a])
-    b = right.labels.index(label)
-    if label not in left.labels:
-        return _group(right, b, right.offsets[b] + apart)
-    a = left.labels.index(label)
-    total = left.weights[a] + right.weights[b]
-    between = apart + (right.offsets[b] - left.offsets[a])
-    mix = left.weights[a] * (right.weights[b] / total)
-    return (
-        left.counts[a] + right.counts[b],
-        total,
-        left.squared_weights[a] + right.squared_weights[b],
-        left.offsets[a] + (right.weights[b] / total) * between,
-        left.scatters[a] + right.scatters[b] + mix * np.outer(between, between),
-    )
-
-
-def _group(moments: GroupMoments, a: int, offset: FloatArray) -> tuple[Any, ...]:
-    m = moments
-    return m.counts[a], m.weights[a], m.squared_weights[a], offset, m.scatters[a]
 
 
 def _check_same_features(left: GroupMoments, right: GroupMoments) -> None:

@@ -218,6 +218,18 @@ class Projection:
         return np.asarray(np.einsum("ij,ij->i", lost, lost))
 
 
+def moments_of(X: Any, sensitive_features: Any, sample_weight: Any = None) -> GroupMoments:
+    """Return the moments of rows; moments are returned as they are."""
+    if not isinstance(X, GroupMoments):
+        return GroupMoments.from_arrays(X, sensitive_features, sample_weight=sample_weight)
+    if sensitive_features is not None or sample_weight is not None:
+        raise ValueError(
+            "GroupMoments already contain groups and weights; pass sensitive_features and "
+            "sample_weight only with rows."
+        )
+    return X
+
+
 def total_and_gap(
     errors: FloatArray, sensitive_features: Any, sample_weight: Any, missing_groups: str
 ) -> tuple[float, float]:

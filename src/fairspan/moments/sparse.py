@@ -21,10 +21,7 @@ SPARSE_FORMATS = ("csr", "csc")
 
 
 def scatter_sparse(
-    X: Any,
-    codes: npt.NDArray[np.integer[Any]],
-    n_groups: int,
-    sample_weight: FloatArray | None,
+    X: Any, codes: npt.NDArray[np.integer[Any]], n_groups: int, sample_weight: FloatArray | None
 ) -> RawMoments:
     """Sum x - shift and its outer product over the rows of each group.
 
@@ -69,14 +66,7 @@ def scatter_sparse(
             scatter[far] += across.T
             scatter[np.ix_(far, far)] = dense.T @ dense
             mirror(scatter)
-    return RawMoments(
-        shift=shift,
-        counts=np.bincount(codes, minlength=n_groups).astype(np.int64),
-        weights=np.bincount(codes, weight, n_groups).astype(np.float64),
-        squared_weights=np.bincount(codes, weight**2, n_groups).astype(np.float64),
-        sums=sums,
-        scatters=scatters,
-    )
+    return RawMoments(shift, np.bincount(codes, minlength=n_groups), sums, scatters)
 
 
 def _far_shift(X: Any) -> FloatArray:

@@ -3,8 +3,10 @@
 A mixture with weights w on pairs (a, b) is h = sum w_ab J_ab, a separable concave function that
 never exceeds the objective. Only its row sums r_a and column sums z_b matter:
 
-    h(m) = sum_b A_b φ_b(m_b) - B_b ψ_b(m_b),
-    A_b = p_b + λ r_b - min(p_b, λ) z_b >= 0,   B_b = max(λ - p_b, 0) z_b >= 0.
+    h(m) = c + sum_b A_b φ_b(m_b) - B_b ψ_b(m_b),
+    A_b = p_b + λ r_b - min(p_b, λ) z_b >= 0,   B_b = max(λ - p_b, 0) z_b >= 0
+
+(for the gap; z counts nothing where no group is counted down), c what references add.
 """
 
 from __future__ import annotations
@@ -19,27 +21,26 @@ from fairspan.objectives.robust import Pair, RobustFairObjective
 
 @dataclass(frozen=True)
 class Mixture:
-    """A mixture of pieces, by its two coefficients for each group."""
+    """A mixture of pieces, by its two coefficients for each group and a constant."""
 
     objective: RobustFairObjective
     above: FloatArray
     below: FloatArray
+    constant: float = 0.0
 
     @classmethod
     def of_pairs(
         cls, objective: RobustFairObjective, pairs: list[Pair], weights: FloatArray
     ) -> Mixture:
         """Mix pieces with weights that sum to 1."""
-        none, one = np.zeros(objective.n_groups), np.ones(objective.n_groups)
-        rows, columns = none.copy(), none.copy()
+        rows, columns = np.zeros(objective.n_groups), np.zeros(objective.n_groups)
         for (a, b), weight in zip(pairs, weights.tolist(), strict=True):
-            if a != b:
-                rows[a] += weight
-                columns[b] += weight
-        base, up, down = objective.split(one, none)
-        _, _, drop = objective.split(none, one)
-        above = np.maximum(base + up * rows - down * columns, 0.0)
-        return cls(objective, above, drop * columns)
+            rows[a] += weight
+            columns[b] += weight
+        c = objective.counting
+        above = np.maximum(objective.shares + c.up * rows - c.down_worst * columns, 0.0)
+        constant = float(rows @ c.up_constant - columns @ c.down_constant)
+        return cls(objective, above, c.down_best * columns, constant)
 
     def terms(self, m: FloatArray) -> FloatArray:
         """Each group's part of h(m)."""
@@ -49,7 +50,7 @@ class Mixture:
 
     def value(self, m: FloatArray) -> float:
         """Value h(m)."""
-        return float(self.terms(m).sum())
+        return float(self.terms(m).sum()) + self.constant
 
     def slopes(self, m: FloatArray) -> FloatArray:
         """Gradient of h at positive errors."""
@@ -63,7 +64,7 @@ class Mixture:
         return np.asarray(-bend * (self.above + np.where(m > radii, self.below, 0.0)))
 
     def chords(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Intercepts and slopes of each group's chord between two errors.
+        """Intercepts and slopes of each group's chord between two errors, the constant apart.
 
         The parts are concave: between the two errors they are never below their chords.
         """

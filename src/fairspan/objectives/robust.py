@@ -12,6 +12,12 @@ groups, one counted up by the fairness weight and the other counted down:
 It needs no condition on λ, ε or m. This is the last line of the proof of the paper's theorem for
 many groups; the theorem as printed drops a term that depends on the subspace.
 
+Two choices make a family of it. Errors may be compared with a reference r_a of each group, which
+adds λ (r_b - r_a) to J_ab. And instead of the gap the largest error alone may count, so that no
+group is counted down:
+
+    J_a = sum over all c of p_c φ(m_c) + λ (φ(m_a) - r_a).
+
 ======  ==================================================================
 symbol  name
 ======  ==================================================================
@@ -20,26 +26,28 @@ p       shares of the groups
 λ       fairness weight
 ε       radius of each group's ambiguity set, in squared units of the data
 φ, ψ    worst error of a group that counts positively, negatively
+r       reference of each group, a constant
 ======  ==================================================================
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from fairspan.ground.parameters import check_by_group, check_number
+from fairspan.ground.parameters import check_choice
 from fairspan.ground.types import BoolArray, FloatArray, IntArray
 
-if TYPE_CHECKING:
-    from fairspan.moments.group_moments import GroupMoments
-
+DISPARITIES = ("gap", "largest")
 Pair = tuple[int, int]
-"""The group counted up and the group counted down in a piece J_ab; (0, 0) for one group."""
+"""The group counted up and the group counted down in a piece J_ab.
+
+Twice the same group where none is counted down: (a, a) for J_a, (0, 0) where nothing is compared.
+"""
 
 
 def worst_error(u: float, m: float, ε: float) -> float:
@@ -57,44 +65,93 @@ def worst_error_slope(u: float, m: float, ε: float) -> float:
     return u * (1.0 + ratio) if u > 0 else u * max(1.0 - ratio, 0.0)
 
 
+class Counted(NamedTuple):
+    """What each group adds to a piece when counted up, and takes away when counted down.
+
+    Attributes
+    ----------
+    up : ndarray of shape (n_groups,)
+        Coefficient of φ when the group is counted up.
+    down : ndarray of shape (n_groups,)
+        What is taken away from the coefficient of its error when it is counted down.
+    down_worst : ndarray of shape (n_groups,)
+        The part of it that is taken from the coefficient of φ; the rest counts ψ.
+    up_constant, down_constant : ndarray of shape (n_groups,)
+        The same of its reference.
+    """
+
+    up: FloatArray
+    down: FloatArray
+    down_worst: FloatArray
+    up_constant: FloatArray
+    down_constant: FloatArray
+
+    @property
+    def down_best(self) -> FloatArray:
+        """Coefficient of ψ that is taken away."""
+        return self.down - self.down_worst
+
+
 @dataclass(frozen=True)
 class RobustFairObjective:
-    """Worst-case total error plus fairness weight times worst-case gap, for any number of groups.
+    """Worst-case total error plus fairness weight times worst-case disparity of the groups.
 
     Parameters
     ----------
     shares : ndarray of shape (n_groups,)
         How much each group counts in the total error; they sum to 1.
     fairness_weight : float
-        How much the gap counts, 0 or more.
+        How much the disparity counts, 0 or more.
     radii : ndarray of shape (n_groups,)
         Squared radius of each group's ambiguity set, 0 or more.
     in_gap : ndarray of shape (n_groups,), optional
-        Which groups the gap is about, at least two of them, all if not given. The others count in
-        the total error, and in its worst case, but no pair holds them.
+        Which groups the disparity is about, all if not given; a gap needs at least two of them. The
+        others count in the total error, and in its worst case, but no piece counts them up or down.
+    disparity : {"gap", "largest"}
+        Largest minus smallest error, or the largest error alone.
+    references : ndarray of shape (n_groups,), optional
+        What is subtracted from each group's error before errors are compared; 0 if not given.
 
     Examples
     --------
     >>> import numpy as np
-    >>> objective = RobustFairObjective(np.array([0.5, 0.5]), 2.0, np.zeros(2))
-    >>> objective.value(np.array([4.0, 1.0]))  # mean 2.5 plus 2 times the gap 3
+    >>> shares, errors = np.array([0.5, 0.5]), np.array([4.0, 1.0])
+    >>> RobustFairObjective(shares, 2.0, np.zeros(2)).value(errors)  # mean 2.5 plus 2 times gap 3
     8.5
+    >>> RobustFairObjective(shares, 2.0, np.zeros(2), disparity="largest").value(errors)
+    10.5
     """
 
     shares: FloatArray
     fairness_weight: float
     radii: FloatArray
     in_gap: BoolArray | None = None
-    lowest = 0.0
+    disparity: str = "gap"
+    references: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        if self.in_gap is not None and self.in_gap.sum() < 2:
-            raise ValueError("A gap needs at least two groups; set fairness_weight=0 for fewer.")
+        check_choice("disparity", self.disparity, DISPARITIES)
+        least = 2 if self.counts_down else 1
+        if self.in_gap is not None and self.in_gap.sum() < least:
+            raise ValueError(
+                f"disparity={self.disparity!r} needs at least {least} groups to compare; set "
+                "fairness_weight=0 for fewer."
+            )
 
     @property
     def n_groups(self) -> int:
         """Number of groups."""
         return len(self.shares)
+
+    @property
+    def counts_down(self) -> bool:
+        """Whether a piece counts a group down: the smaller its error, the worse."""
+        return self.disparity == "gap"
+
+    @property
+    def lowest(self) -> float:
+        """No value is below this; errors beyond references may be negative."""
+        return 0.0 if self.references is None else -math.inf
 
     @property
     def promises(self) -> tuple[str, ...]:
@@ -103,8 +160,18 @@ class RobustFairObjective:
 
     @property
     def is_linear(self) -> bool:
-        """Whether it is the plain total error, which PCA minimises."""
+        """Whether it grows with the total error alone, which PCA minimises."""
         return self.n_groups == 1 or (self.fairness_weight == 0 and not self.radii.any())
+
+    @cached_property
+    def counting(self) -> Counted:
+        """What each group adds to a piece when it is counted up, and takes away when down."""
+        λ = 0.0 if self.n_groups == 1 and self.counts_down else self.fairness_weight
+        none, p = np.zeros(self.n_groups), self.shares
+        beyond = none if self.references is None else λ * self.references
+        if not self.counts_down:
+            return Counted(none + λ, none, none, -beyond, none)
+        return Counted(none + λ, none + λ, np.minimum(p, λ), -beyond, -beyond)
 
     def value(self, m: FloatArray) -> float:
         """Give F(m) in O(n_groups).
@@ -135,10 +202,18 @@ class RobustFairObjective:
             The objective of each.
         """
         base, up, down = self.parts(m)
-        if self.n_groups == 1:
-            return np.asarray(base.sum(axis=-1))
-        a, b = largest_difference(up, down)
-        return np.asarray(base.sum(axis=-1) + _at(up, a) - _at(down, b))
+        a, b = self.largest_pair(up, down)
+        # Heavy weights lift both far above the base: their difference comes first.
+        return np.asarray(base.sum(axis=-1) + (_at(up, a) - _at(down, b)))
+
+    def size(self, m: FloatArray) -> float:
+        """Give F(m) without references, which is never negative: gaps are measured against it."""
+        plain = self.unreferenced(m)
+        return self.value(m) if plain is None else plain
+
+    def unreferenced(self, m: FloatArray) -> float | None:
+        """Give F(m) without references; None where there are none."""
+        return None if self.references is None else replace(self, references=None).value(m)
 
     def active_pair(self, m: FloatArray) -> Pair:
         """Give the pair (a, b) whose piece J_ab attains F(m).
@@ -153,10 +228,7 @@ class RobustFairObjective:
         tuple of int
             The group counted up and the group counted down.
         """
-        if self.n_groups == 1:
-            return (0, 0)
-        _, up, down = self.parts(m)
-        a, b = largest_difference(up, down)
+        a, b = self.largest_pair(*self.parts(m)[1:])
         return int(a), int(b)
 
     def active_slopes(self, m: FloatArray) -> FloatArray:
@@ -172,13 +244,12 @@ class RobustFairObjective:
         ndarray of shape (..., n_groups)
             The slopes.
         """
+        pairs = self.largest_pair(*self.parts(m)[1:])
         u = np.broadcast_to(self.shares, m.shape).copy()
-        if self.n_groups > 1:
-            _, up, down = self.parts(m)
-            for group, sign in zip(largest_difference(up, down), (1, -1), strict=True):
-                index = group[..., None]
-                moved = np.take_along_axis(u, index, -1) + sign * self.fairness_weight
-                np.put_along_axis(u, index, moved, -1)
+        for group, change in zip(pairs, (self.counting.up, -self.counting.down), strict=True):
+            index = group[..., None]
+            moved = np.take_along_axis(u, index, -1) + change[index]
+            np.put_along_axis(u, index, moved, -1)
         ratio = np.sqrt(self.radii / m)
         return np.asarray(u * np.where(u >= 0, 1 + ratio, np.maximum(1 - ratio, 0.0)))
 
@@ -193,13 +264,16 @@ class RobustFairObjective:
         Returns
         -------
         ndarray of shape (n_groups,)
-            The coefficients; they sum to 1.
+            The coefficients.
         """
         u = self.shares.copy()
-        if pair[0] != pair[1]:
-            u[pair[0]] += self.fairness_weight
-            u[pair[1]] -= self.fairness_weight
+        u[pair[0]] += self.counting.up[pair[0]]
+        u[pair[1]] -= self.counting.down[pair[1]]
         return u
+
+    def constant(self, pair: Pair) -> float:
+        """Give what references add to a piece."""
+        return float(self.counting.up_constant[pair[0]] - self.counting.down_constant[pair[1]])
 
     def piece(self, m: FloatArray, pair: Pair) -> float:
         """Give J_ab(m), a concave function of m.
@@ -217,7 +291,7 @@ class RobustFairObjective:
             The value of the piece.
         """
         u = self.coefficients(pair).tolist()
-        return sum(map(worst_error, u, m.tolist(), self.radii.tolist()))
+        return sum(map(worst_error, u, m.tolist(), self.radii.tolist()), self.constant(pair))
 
     def slopes(self, m: FloatArray, pair: Pair) -> FloatArray:
         """Give the gradient of J_ab at m.
@@ -238,18 +312,20 @@ class RobustFairObjective:
         return np.array(list(map(worst_error_slope, u, m.tolist(), self.radii.tolist())))
 
     def parts(self, m: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Split F = sum(base) + max over a != b of up_a - down_b."""
+        """Split F = sum(base) + max over pairs of up_a - down_b."""
         root, edge = np.sqrt(m), np.sqrt(self.radii)
         φ = (root + edge) ** 2
         ψ = np.maximum(root - edge, 0.0) ** 2
         base, up, down = self.split(φ, ψ)
-        return base, *self.eligible(up, down)
+        return base, *self._eligible(
+            up + self.counting.up_constant, down + self.counting.down_constant
+        )
 
     def split(self, φ: FloatArray, ψ: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Split the pieces by what φ and ψ count in them: J_ab = sum(base) + up_a - down_b.
 
-        This is the only place that says what a piece is. It is linear in φ and ψ, and so holds for
-        their values as for their slopes and chords.
+        Together with ``counting`` this is the only place that says what a piece is. It is linear in
+        φ and ψ, and so holds for their values as for their slopes and chords; constants are apart.
 
         Parameters
         ----------
@@ -262,25 +338,23 @@ class RobustFairObjective:
             What every piece holds, what a group adds when it is counted up, and what it takes away
             when it is counted down.
         """
-        λ, p = self.fairness_weight, self.shares
-        return p * φ, λ * φ, np.minimum(p, λ) * φ + np.maximum(λ - p, 0.0) * ψ
+        c = self.counting
+        # Written so that without radii up and down are the same function, however heavy λ is.
+        return self.shares * φ, c.up * φ, c.down * ψ + c.down_worst * (φ - ψ)
 
-    def eligible(self, up: FloatArray, down: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Keep groups that the gap is not about out of every pair: they are never the largest.
-
-        Parameters
-        ----------
-        up, down : ndarray of shape (..., n_groups)
-            What a group adds when it is counted up, and takes away when it is counted down.
-
-        Returns
-        -------
-        tuple of ndarray
-            The same, infinitely bad for the groups in question.
-        """
-        if self.in_gap is None:
+    def _eligible(self, up: FloatArray, down: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Keep groups that are not compared out of every pair: they are never the largest."""
+        if self.in_gap is None or self.fairness_weight == 0:
             return up, down
-        return np.where(self.in_gap, up, -np.inf), np.where(self.in_gap, down, np.inf)
+        up = np.where(self.in_gap, up, -np.inf)
+        return up, np.where(self.in_gap, down, np.inf) if self.counts_down else down
+
+    def largest_pair(self, up: FloatArray, down: FloatArray) -> tuple[IntArray, IntArray]:
+        """Find the pair with the largest up_a - down_b, along the last axis."""
+        if self.counts_down:
+            return largest_difference(up, down)
+        a = np.argmax(up, axis=-1)
+        return a, a
 
 
 def largest_difference(up: FloatArray, down: FloatArray) -> tuple[IntArray, IntArray]:
@@ -298,42 +372,3 @@ def largest_difference(up: FloatArray, down: FloatArray) -> tuple[IntArray, IntA
 
 def _at(values: FloatArray, index: IntArray) -> FloatArray:
     return np.asarray(np.take_along_axis(values, index[..., None], -1)[..., 0])
-
-
-def radii_from(radius: float, weights: FloatArray) -> FloatArray:
-    """Give each group's radius by the paper's rule, radius / sqrt(size of the group).
-
-    Parameters
-    ----------
-    radius : float
-        One number for all groups, in squared units of the data.
-    weights : ndarray of shape (n_groups,)
-        Sizes of the groups.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-        The radii.
-    """
-    return np.asarray(radius / np.sqrt(weights))
-
-
-def radii_of(radius: float | Mapping[Any, float], moments: GroupMoments) -> FloatArray:
-    """Give each group its radius: by the paper's rule from one number, or from a mapping.
-
-    Parameters
-    ----------
-    radius : float or mapping
-        One number, divided by the square root of each group's size, or {label: radius}.
-    moments : GroupMoments
-        Gives the groups and their sizes.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-        The radii, in squared units of the data.
-    """
-    if not isinstance(radius, Mapping):
-        return radii_from(check_number("radius", radius), moments.weights)
-    check_by_group("radius", radius, moments.labels)
-    return np.array([check_number(f"radius[{a!r}]", radius[a]) for a in moments.labels])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
+
+from fairspan.ground.extras import needing
 
 
 def axes_or_new(ax: Any, size: tuple[float, float] = (7.0, 4.5)) -> Any:
@@ -25,16 +26,20 @@ def new_figure(size: tuple[float, float], who: str) -> Any:
     return Figure(figsize=size, layout="constrained")
 
 
-@contextmanager
-def matplotlib_for(who: str) -> Iterator[None]:
-    """Raise an ImportError that says how to install matplotlib."""
-    try:
-        yield
-    except ImportError as error:
-        raise ImportError(f'{who} matplotlib: pip install "fairspan[plot]".') from error
+def matplotlib_for(who: str) -> AbstractContextManager[None]:
+    """Say how to install matplotlib if its import fails."""
+    return needing(f"{who} matplotlib", "plot")
 
 
 def tidy(axes: Any) -> Any:
     """Hide the spines that carry no information."""
     axes.spines[["top", "right"]].set_visible(False)
     return axes
+
+
+def finished(axes: Any, x: str, y: str, *, legend: bool = True, **place: Any) -> Any:
+    """Label the axes, add a legend without a frame, and hide what carries no information."""
+    axes.set(xlabel=x, ylabel=y)
+    if legend:
+        axes.legend(frameon=False, **place)
+    return tidy(axes)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 
 from fairspan.frontier.frontier import Frontier
 from fairspan.ground import palette
-from fairspan.ground.types import Label
+from fairspan.ground.types import FloatArray, Label
+from fairspan.judging.dominance import dominated
 from fairspan.plotting._axes import axes_or_new, tidy
-from fairspan.solvers.two_groups.trace import Enclosure, TradeOff
+from fairspan.solvers.two_groups.trace import TradeOff
+from fairspan.words import group_name
+
+_DASHED = "dashed: another projection serves every group better"
+_NAMED = 6
+"""Most groups whose errors are drawn: those that change most."""
 
 
 def plot_frontier(frontier: Frontier, ax: Any = None) -> Any:
-    """Draw the trade-off between total error and gap and, for two groups, what is attainable.
+    """Draw the trade-off between total error and gap, what is attainable, and who pays.
+
+    Where the curve is dashed, another projection serves every group better. The inset shows all
+    attainable errors of two groups; of more, how the error of each changes compared with PCA.
 
     Parameters
     ----------
@@ -49,22 +59,28 @@ def plot_frontier(frontier: Frontier, ax: Any = None) -> Any:
     trade_off = frontier.trade_off
     by_rows = np.allclose(frontier.weighted_error, frontier.total_error, rtol=1e-12)
     if trade_off is None:
+        _set_view(axes, frontier, np.empty((0, 2)))
         _draw_points(axes, frontier, "o-")
+        _draw_ends(axes, *_ends(frontier))
+        _draw_changes(axes, frontier)
     else:
-        _set_view(axes, frontier, trade_off.curve)
-        _draw_curve(axes, trade_off)
+        _set_view(axes, frontier, trade_off.curve.inner)
+        split = _first_dominated(trade_off)
+        _draw_curve(axes, trade_off, split)
         _draw_points(axes, frontier, "o")
-        _draw_region(axes, trade_off, frontier.group_labels)
+        _draw_region(axes, trade_off, frontier.group_labels, split)
     plural = "s" if frontier.n_components > 1 else ""
     axes.set_title(f"The price of equal errors, {frontier.n_components} component{plural}")
     axes.set_xlabel(f"gap: {_difference(frontier)}")
     axes.set_ylabel(f"total error ({'mean over all rows' if by_rows else 'groups as weighted'})")
     tidy(axes)
+    proved = trade_off is not None and set(frontier.status) == {"optimal"}
+    place = {"transform": axes.transAxes, "fontsize": "small", "color": palette.TEXT}
+    if proved:
+        axes.text(0.02, 0.02, "proved: no subspace below the curve", style="italic", **place)
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(frameon=False, loc="lower left")
-    elif trade_off is not None and set(frontier.status) == {"optimal"}:
-        place = {"transform": axes.transAxes, "fontsize": "small", "style": "italic"}
-        axes.text(0.02, 0.03, "proved: no subspace below the curve", color=palette.TEXT, **place)
+        corner = (0.0, 0.05 if proved else 0.0)
+        axes.legend(frameon=False, loc="lower left", fontsize="small", bbox_to_anchor=corner)
     return axes
 
 
@@ -77,23 +93,44 @@ def _difference(frontier: Frontier) -> str:
     return f"error of {labels[worst]} minus error of {labels[1 - worst]}"
 
 
-def _set_view(axes: Any, frontier: Frontier, curve: Enclosure) -> None:
-    gap = np.concatenate([curve.inner[:, 0], frontier.gap])
-    total = np.concatenate([curve.inner[:, 1], frontier.weighted_error])
+def _set_view(axes: Any, frontier: Frontier, curve: FloatArray) -> None:
+    gap = np.concatenate([curve[:, 0], frontier.gap])
+    total = np.concatenate([curve[:, 1], frontier.weighted_error])
     width = float(gap.max()) or 1.0
     height = float(np.ptp(total)) or 0.1 * float(total.max()) or 1.0
     axes.set_xlim(0.0, 1.15 * width)
     axes.set_ylim(total.min() - 0.25 * height, total.max() + 0.6 * height)
 
 
-def _draw_curve(axes: Any, trade_off: TradeOff) -> None:
+def _first_dominated(trade_off: TradeOff) -> int:
+    """Where the dominated part of the curve begins; from there on all of it is."""
+    points = np.array([line.point for line in trade_off.lines])
+    marked = np.flatnonzero(dominated(trade_off.problem, points, trade_off.boundary))
+    return int(marked[0]) if len(marked) else len(points)
+
+
+def _draw_parts(axes: Any, path: FloatArray, split: int) -> None:
+    """Draw a path, dashed from a place on."""
+    style: dict[str, Any] = {"color": palette.CURVE, "lw": 2.5, "zorder": 3}
+    if split:
+        axes.plot(*path[: split + 1].T, solid_capstyle="round", **style)
+    if split < len(path):
+        axes.plot(*path[max(split - 1, 0) :].T, ls=(0, (2.2, 1.1)), label=_DASHED, **style)
+
+
+def _draw_curve(axes: Any, trade_off: TradeOff, split: int) -> None:
     """Draw the curve with its two ends."""
     curve, errors = trade_off.curve, trade_off.region.inner
     for sign in (1.0, -1.0):
         difference, total = sign * (errors[:, 0] - errors[:, 1]), errors @ trade_off.problem.shares
         axes.fill(difference, total, color=palette.REGION, lw=0, zorder=0)
-    axes.plot(*curve.inner.T, color=palette.CURVE, lw=2.5, solid_capstyle="round", zorder=3)
-    (pca_gap, pca_total), (gap, total) = curve.inner[0], curve.inner[-1]
+    _draw_parts(axes, curve.inner, split)
+    _draw_ends(axes, curve.inner[0], curve.inner[-1])
+
+
+def _draw_ends(axes: Any, first: FloatArray, last: FloatArray, name: str = "PCA") -> None:
+    """Mark where the trade-off begins and where its gap is smallest, with the price."""
+    (pca_gap, pca_total), (gap, total) = first, last
     more = 100 * (total / pca_total - 1) if pca_total > 0 else 0.0
     fair = "equal errors" if gap <= 1e-6 * pca_gap else f"smallest gap {gap:.3g}"
     _mark(axes, (gap, total), palette.FAIR)
@@ -103,7 +140,7 @@ def _draw_curve(axes: Any, trade_off: TradeOff) -> None:
     price, side = f"{fair}: {more:+.1f} % total error", "right" if far else "left"
     offset = (-10 if far else 10, 7)
     axes.annotate(price, (gap, total), offset, color=palette.FAIR, ha=side, **text)
-    axes.annotate("PCA", (pca_gap, pca_total), (0, -17), color=palette.PCA, ha="center", **text)
+    axes.annotate(name, (pca_gap, pca_total), (0, -17), color=palette.PCA, ha="center", **text)
 
 
 def _mark(axes: Any, point: Any, color: str, size: float = 10.0) -> None:
@@ -119,11 +156,78 @@ def _draw_points(axes: Any, frontier: Frontier, style: str) -> None:
         rows = np.isnan(frontier.radius) if by_group else frontier.radius == radius
         color = palette.SERIES[place % len(palette.SERIES)]
         label = "radius by group" if by_group else f"radius {radius:g}"
-        xy = frontier.gap[rows], frontier.weighted_error[rows]
-        axes.plot(*xy, style, color=color, ms=4.5, lw=1.2, zorder=4, label=label)
+        xy = np.column_stack([frontier.gap[rows], frontier.weighted_error[rows]])
+        marked = frontier.dominated[rows]
+        look: dict[str, Any] = {"color": color, "lw": 1.4, "zorder": 4}
+        if style == "o-":
+            for i in range(len(xy) - 1):
+                axes.plot(*xy[i : i + 2].T, "--" if marked[i : i + 2].any() else "-", **look)
+        axes.plot(*xy[~marked].T, "o", ms=5, label=label, **look)
+        hollow = {"mfc": "white", "label": f"{label}: {_DASHED[8:]}"}
+        if marked.any():
+            axes.plot(*xy[marked].T, "o", ms=5, **look, **hollow)
 
 
-def _draw_region(axes: Any, trade_off: TradeOff, labels: tuple[Label, ...]) -> None:
+def _ends(frontier: Frontier) -> tuple[FloatArray, FloatArray, str]:
+    """Where the trade-off begins, where its gap is smallest, and what to call the beginning."""
+    first, last = _beginning(frontier), int(np.argmin(frontier.gap))
+    weight, radius = frontier.fairness_weight[first], frontier.radius[first]
+    name = "PCA" if weight == radius == 0 else f"weight {weight:g}"
+    xy = np.column_stack([frontier.gap, frontier.weighted_error])
+    return xy[first], xy[last], name
+
+
+def _beginning(frontier: Frontier) -> int:
+    radius = np.nan_to_num(frontier.radius, nan=np.inf)
+    return int(np.lexsort([radius, frontier.fairness_weight])[0])
+
+
+def _draw_changes(axes: Any, frontier: Frontier) -> None:
+    """Draw the inset of more than two groups: what each pays, compared with the beginning."""
+    first = _beginning(frontier)
+    # In the corner that the curve leaves free.
+    far = frontier.gap.min() > 0.5 * frontier.gap[first]
+    inset = axes.inset_axes((0.06, 0.2, 0.28, 0.38) if far else (0.52, 0.52, 0.28, 0.4))
+    same = frontier.radius == frontier.radius[first] if frontier.radius[first] >= 0 else [True]
+    errors, gaps = frontier.group_errors[same], frontier.gap[same]
+    before = frontier.group_errors[first]
+    change = 100 * (errors / np.where(before > 0, before, np.nan) - 1)
+    shown = np.argsort(-np.abs(np.nan_to_num(change)).max(axis=0))[:_NAMED]
+    end = int(np.argmin(gaps))
+    heights = _apart([change[end, a] for a in shown], 0.13 * float(np.ptp(change[:, shown]) or 1))
+    for place, a in enumerate(shown):
+        color = palette.SERIES[place % len(palette.SERIES)]
+        inset.plot(gaps, change[:, a], color=color, lw=1.5)
+        text = f"{group_name(frontier.group_labels[a])} {change[end, a]:+.0f} %"
+        inset.annotate(
+            text,
+            (gaps[end], heights[place]),
+            (5, 0),
+            textcoords="offset points",
+            color=color,
+            fontsize="x-small",
+            va="center",
+            annotation_clip=False,
+        )
+    inset.axhline(0, color=palette.TEXT, lw=0.8, ls=(0, (5, 4)))
+    inset.invert_xaxis()
+    title = {"transform": inset.transAxes, "fontsize": "small", "color": palette.TEXT}
+    inset.text(0.0, 1.02, "who pays: change of each group's error, %", **title)
+    inset.set_xlabel("gap", fontsize="small", labelpad=2)
+    inset.tick_params(labelsize="small", length=2)
+    tidy(inset)
+
+
+def _apart(heights: list[float], least: float) -> list[float]:
+    """Move labels apart so that none covers another."""
+    placed = list(heights)
+    order = sorted(range(len(heights)), key=heights.__getitem__)
+    for below, above in itertools.pairwise(order):
+        placed[above] = max(placed[above], placed[below] + least)
+    return placed
+
+
+def _draw_region(axes: Any, trade_off: TradeOff, labels: tuple[Label, ...], split: int) -> None:
     """Draw the inset: all attainable pairs of group errors, with the curve on its edge."""
     region, errors = trade_off.region, np.array([line.point for line in trade_off.lines])
     # In the corner that the curve leaves free.
@@ -136,13 +240,13 @@ def _draw_region(axes: Any, trade_off: TradeOff, labels: tuple[Label, ...]) -> N
     margin = 0.06 * float((high - low).max() or 1.0)
     diagonal = np.array([max(low - margin), min(high + margin)])
     inset.plot(diagonal, diagonal, color=palette.TEXT, lw=0.8, ls=(0, (5, 4)), zorder=1)
-    inset.plot(*errors.T, color=palette.CURVE, lw=2.5, zorder=3)
+    _draw_parts(inset, errors, split)
     _mark(inset, errors[-1], palette.FAIR, 6)
     _mark(inset, errors[0], palette.PCA, 6)
     first, second = labels
     inset.set_xlabel(f"error of {first}", fontsize="small", labelpad=2)
     inset.set_ylabel(f"error of {second}", fontsize="small", labelpad=2)
     title = {"transform": inset.transAxes, "fontsize": "small", "color": palette.TEXT}
-    inset.text(0.02, 1.02, "all attainable errors (dashed: equal)", **title)
+    inset.text(0.02, 1.02, "all attainable errors (thin line: equal)", **title)
     inset.tick_params(labelsize="small", length=2)
     tidy(inset)

@@ -20,7 +20,8 @@ from fairspan.ground.parameters import (
 )
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.plotting._axes import axes_or_new, tidy
+from fairspan.moments.projection import moments_of
+from fairspan.plotting._axes import axes_or_new, finished, tidy
 
 _MOST_COMPONENTS = 10
 
@@ -143,11 +144,7 @@ def plot_errors_by_components(
     >>> ax.get_xlabel()
     'number of components'
     """
-    moments = X_or_moments
-    if not isinstance(moments, GroupMoments):
-        moments = GroupMoments.from_arrays(X_or_moments, sensitive_features)
-    elif sensitive_features is not None:
-        raise ValueError("GroupMoments already contain groups; leave sensitive_features out.")
+    moments = moments_of(X_or_moments, sensitive_features)
     if n_components is None:
         n_components = range(1, max(min(_MOST_COMPONENTS, moments.n_features - 1), 1) + 1)
     given = check_listing("n_components", n_components, "a sequence of integers", "number")
@@ -162,10 +159,7 @@ def plot_errors_by_components(
         axes.plot(numbers, low, "o-", color=color, ms=4)
     axes.set_xticks(numbers)
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("number of components")
-    axes.set_ylabel("error, from best to worst group")
-    axes.legend(frameon=False)
-    return tidy(axes)
+    return finished(axes, "number of components", "error, from best to worst group")
 
 
 def _errors(

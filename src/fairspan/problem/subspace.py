@@ -171,6 +171,25 @@ class SubspaceProblem:
         found = self._solve(weights)
         return Support(found.vectors, self.errors(found.vectors), self._sigma(weights, found.bound))
 
+    def least_error(self, group: int) -> float:
+        """Give a proved lower bound of a group's error, from its own best subspace.
+
+        Parameters
+        ----------
+        group : int
+            The group's place.
+
+        Returns
+        -------
+        float
+            No subspace has a smaller error.
+        """
+        self.n_eigensolves += 1
+        return (
+            float(self.traces[group]) * (1 - 8 * UNIT)
+            - top_space(self.moments[group], self.k).bound
+        )
+
     @cached_property
     def own_best(self) -> list[Support]:
         """Each group's own best subspace, found once."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,9 @@ from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
 from fairspan.fitting import Counting, Prepared
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.objectives.robust import RobustFairObjective, radii_from
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.report._curve import PageCurve, trace_page_curve
-from fairspan.report._settings import Settings
+from fairspan.report._settings import NOTIONS, Notion, Settings
 from fairspan.solvers import SolverOptions, SolverResult, solve
 from fairspan.solvers.two_groups.trace import TradeOff
 
@@ -48,6 +48,8 @@ class Analysis:
         Plain PCA, and the optimum of the report's setting.
     fair_pca : FairPCA
         The fitted method of that name.
+    own : ndarray of shape (n_groups,)
+        Each group's own best error.
     trade_off, curve : TradeOff and PageCurve, or None
         Two groups: all that is attainable.
     optima : list of SolverResult
@@ -62,6 +64,7 @@ class Analysis:
     pca: SolverResult
     chosen: SolverResult
     fair_pca: FairPCA
+    own: FloatArray
     trade_off: TradeOff | None = None
     curve: PageCurve | None = None
     optima: list[SolverResult] = field(default_factory=list)
@@ -71,7 +74,9 @@ class Analysis:
 
 def n_solves(settings: Settings, numbers: Sequence[int]) -> int:
     """Count the steps that analyses of these numbers of components report."""
-    stops = 1 if len(settings.shares) == 2 else len(settings.weights) * len(settings.radii)
+    if len(settings.shares) == 2:
+        return len(numbers)
+    stops = len(settings.notions) * len(settings.weights) * len(settings.radii)
     return stops * len(numbers)
 
 
@@ -87,6 +92,7 @@ def analyse(
     radius: float,
     settings: Settings,
     *,
+    notion: Notion = NOTIONS[0],
     effort: float = _EFFORT,
     step: Callable[[], None] = lambda: None,
 ) -> Analysis:
@@ -102,6 +108,8 @@ def analyse(
         The setting of the report.
     settings : Settings
         Where the sliders can stand.
+    notion : Notion
+        What the report's own setting counts.
     effort : float
         Work of the proof at each stop, for more than two groups.
     step : callable
@@ -112,23 +120,25 @@ def analyse(
     Analysis
         The results.
     """
-    prepared, counting = data.prepared, Counting()
+    prepared, counting = data.prepared, Counting(disparity=notion[0], reference=notion[1])
     problem = prepared.problem(k)
-    pca = solve(problem, counting.objective(prepared.moments, 0.0, 0.0))
-    objective = counting.objective(prepared.moments, weight, radius)
+    own = np.array([found.errors[a] for a, found in enumerate(problem.own_best)])
+    pca = solve(problem, Counting().objective(prepared.moments, 0.0, 0.0))
+    objective = counting.objective(prepared.moments, weight, radius, problem)
     fair_pca = _fair_pca(prepared.inner, k)
     if problem.n_groups == 2:
         trade_off = TradeOff(problem)
         chosen = solve(problem, objective, boundary=trade_off.boundary)
-        found = Analysis(k, pca, chosen, fair_pca, trade_off)
+        found = Analysis(k, pca, chosen, fair_pca, own, trade_off)
         # The region's lines are those that the curve starts from.
         assert trade_off.region is not None
-        found.curve = trace_page_curve(trade_off.boundary, settings)
+        found.curve = trace_page_curve(trade_off.boundary, replace(settings, own=own))
         step()
     else:
         chosen = solve(problem, objective)
-        found = Analysis(k, pca, chosen, fair_pca)
-        found.optima = _optima(problem, settings, (weight, radius), chosen, effort, step)
+        found = Analysis(k, pca, chosen, fair_pca, own)
+        setting = (notion, weight, radius)
+        found.optima = _optima(problem, data, settings, setting, chosen, effort, step)
     found.components, _ = prepared.canonical(chosen.components)
     plain_components, _ = prepared.canonical(pca.components)
     found.loadings = _loadings(data.feature_names, found.components, plain_components)
@@ -147,24 +157,28 @@ def _fair_pca(small: GroupMoments, k: int) -> FairPCA:
 
 def _optima(
     problem: SubspaceProblem,
+    data: Data,
     settings: Settings,
-    setting: tuple[float, float],
+    setting: tuple[Notion, float, float],
     chosen: SolverResult,
     effort: float,
     step: Callable[[], None],
 ) -> list[SolverResult]:
     """Solve every stop; the report's own has been solved with more work for its proof."""
-    found = []
-    for weight in settings.weights:
-        for radius in settings.radii:
-            if (weight, radius) == setting:
-                found.append(chosen)
-            else:
-                radii = radii_from(radius, settings.sizes)
-                objective = RobustFairObjective(problem.shares, weight, radii)
-                start = found[-1].components.T if found else chosen.components.T
-                found.append(solve(problem, objective, SolverOptions(effort=effort, start=start)))
-            step()
+    found: list[SolverResult] = []
+    moments = data.prepared.moments
+    for notion, weight, radius in product(settings.notions, settings.weights, settings.radii):
+        if (notion, weight, radius) == setting:
+            found.append(chosen)
+        elif weight == 0 and len(found) >= len(settings.radii):
+            # What is not counted is no different for another notion.
+            found.append(found[settings.radii.index(radius)])
+        else:
+            counting = Counting(disparity=notion.disparity, reference=notion.reference)
+            objective = counting.objective(moments, weight, radius, problem)
+            start = found[-1].components.T if found else chosen.components.T
+            found.append(solve(problem, objective, SolverOptions(effort=effort, start=start)))
+        step()
     return found
 
 

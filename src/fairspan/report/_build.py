@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 
 from fairspan.estimators.robust import RobustFairPCA
-from fairspan.fitting import prepare, warn_of_small_groups
+from fairspan.fitting import Counting, prepare, warn_of_small_groups
 from fairspan.ground import defaults
 from fairspan.ground.parameters import (
     check_components,
@@ -25,12 +25,20 @@ from fairspan.ground.renamed import not_used
 from fairspan.ground.rows import check_weights
 from fairspan.ground.types import FLOATS
 from fairspan.inference.verdicts import verdict
-from fairspan.judging.case import moments_of
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import encode_groups
+from fairspan.moments.projection import moments_of
 from fairspan.report._analysis import Analysis, Data, analyse, effort_each, n_solves
-from fairspan.report._content import Report, Rows, facts_of, groups_of, page_data, projected_rows
-from fairspan.report._settings import Settings
+from fairspan.report._content import (
+    Report,
+    Rows,
+    facts_of,
+    groups_of,
+    notion_of,
+    page_data,
+    projected_rows,
+)
+from fairspan.report._settings import Notion, Settings
 from fairspan.words import Verdict
 
 SCOPE = (
@@ -48,6 +56,8 @@ def build(
     sensitive_features: Any = None,
     n_components: int = defaults.N_COMPONENTS,
     fairness_weight: float = defaults.FAIRNESS_WEIGHT,
+    disparity: str = "gap",
+    reference: str | Mapping[Any, float] = "none",
     radius: float = defaults.RADIUS,
     standardize: bool = False,
     feature_names: Sequence[str] | None = None,
@@ -71,6 +81,10 @@ def build(
         Number of components, from 1 to n_features - 1.
     fairness_weight : float, default=1.0
         How much the gap between groups counts against the total error.
+    disparity : {"gap", "largest"}, default="gap"
+        What the fairness weight counts, as in RobustFairPCA; the page has a switch between them.
+    reference : {"none", "own"} or mapping, default="none"
+        What each group's error is compared with, as in RobustFairPCA.
     radius : float, default=0.0
         Size of the ambiguity set, as in RobustFairPCA.
     standardize : bool, default=False
@@ -111,6 +125,8 @@ def build(
     'PCA serves malignant worse than benign (difference 4.5, 1.0 to 7.9; p = 0.013).'
     """
     weight, size = check_number("fairness_weight", fairness_weight), check_number("radius", radius)
+    Counting(disparity=disparity, reference=reference).checked()
+    notion = Notion(disparity, reference)
     check_flag("include_rows", include_rows)
     check_integer("random_state", random_state, 0)
     not_used("n_bootstrap", n_bootstrap)
@@ -127,10 +143,15 @@ def build(
     variance = float(np.einsum("a,aii->", moments.shares, data.prepared.inner.second_moments))
     if variance == 0:
         raise ValueError("All rows of X are the same: nothing varies, and nothing can be lost.")
-    settings = Settings.around(moments, weight, size, variance)
-    found = _analyses(data, numbers, (weight, size), settings, progress)
+    settings = Settings.around(moments, weight, size, variance, notion)
+    found = _analyses(data, numbers, (weight, size), notion, settings, progress)
     recipe = RobustFairPCA(
-        n_components, fairness_weight=weight, radius=size, standardize=standardize
+        n_components,
+        fairness_weight=weight,
+        disparity=disparity,
+        reference=reference,
+        radius=size,
+        standardize=standardize,
     )
     verdicts = _verdicts(recipe, data, rows, found, random_state)
     content = {
@@ -142,9 +163,11 @@ def build(
         "setting": {
             "n_components": int(n_components),
             "fairness_weight": weight,
+            "notion": settings.notions.index(notion),
             "radius": size,
             "standardize": bool(standardize),
         },
+        "notions": [notion_of(one, moments) for one in settings.notions],
         "stops": {"components": numbers, "weights": settings.weights, "radii": settings.radii},
         "by_components": list(map(page_data, found, verdicts)),
         "projected": None,
@@ -206,6 +229,7 @@ def _analyses(
     data: Data,
     numbers: list[int],
     setting: tuple[float, float],
+    notion: Notion,
     settings: Settings,
     progress: Callable[[int, int], None] | None,
 ) -> list[Analysis]:
@@ -219,7 +243,10 @@ def _analyses(
             progress(done, total)
 
     effort = effort_each(total)
-    return [analyse(data, k, *setting, settings, effort=effort, step=step) for k in numbers]
+    return [
+        analyse(data, k, *setting, settings, notion=notion, effort=effort, step=step)
+        for k in numbers
+    ]
 
 
 def _verdicts(

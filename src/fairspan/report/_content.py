@@ -17,6 +17,7 @@ from fairspan.moments.groups import Groups
 from fairspan.report._analysis import Analysis, Data
 from fairspan.report._curve import TOLERANCE, trace_back
 from fairspan.report._page import findings, html_page, model_card
+from fairspan.report._settings import Notion
 from fairspan.solvers.result import SolverResult
 from fairspan.words import Findings, Verdict, group_name
 
@@ -127,6 +128,7 @@ def page_data(found: Analysis, verdict: Verdict | None) -> dict[str, Any]:
             "lower_bound": float(found.chosen.lower_bound),
         },
         "fair_pca": _result(found.fair_pca.result_),
+        "own": plain(found.own),
         "verdict": None if verdict is None else _values(verdict),
         "loadings": [
             {**row, "chosen": plain(row["chosen"]), "pca": plain(row["pca"])}
@@ -190,6 +192,18 @@ def groups_of(moments: GroupMoments) -> list[dict[str, Any]]:
         {"label": group_name(label), "rows": int(n), "weight": plain(w), "share": float(share)}
         for label, n, w, share in zip(*columns, strict=True)
     ]
+
+
+def notion_of(notion: Notion, moments: GroupMoments) -> dict[str, Any]:
+    """Give what the page's switch offers: references are numbers where a mapping was given."""
+    given = notion.reference
+    numbers = given if isinstance(given, str) else [float(given[a]) for a in moments.labels]
+    return {
+        "disparity": notion.disparity,
+        "reference": numbers,
+        "name": notion.name,
+        "code": notion.code,
+    }
 
 
 def facts_of(moments: GroupMoments, variance: float, *, from_moments: bool) -> dict[str, Any]:

@@ -140,7 +140,8 @@ def _gaps(
     longest = max(map(len, paths))
     padded = np.array([path + path[-1:] * (longest - len(path)) for path in paths])
     outer = _least_on(padded, settings, proved=True)
-    unit = np.maximum(inner, SMALLEST_LOSS * scale)[:, None]
+    # With references the value may be 0 or negative; it is measured without them.
+    unit = np.maximum(inner + settings.all_offsets, SMALLEST_LOSS * scale)[:, None]
     gap = (inner[:, None] - outer) / unit
     return gap.max(axis=0), (gap >= -TOLERANCE).any(axis=0)
 

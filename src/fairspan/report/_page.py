@@ -19,7 +19,7 @@ from fairspan import RobustFairPCA
 
 pca = RobustFairPCA(
     {n_components},
-    fairness_weight={fairness_weight},
+    fairness_weight={fairness_weight},{comparison}
     radius={radius},
     standardize={standardize},
 ).fit(X, sensitive_features=groups)"""
@@ -70,7 +70,8 @@ def model_card(content: dict[str, Any]) -> str:
         name: "\n".join(f"- {key}: {value}" for key, value in some.items())
         for name, some in _facts(content).items()
     }
-    code = f"```python\n{_CODE.format(**content['setting'])}\n```"
+    comparison = content["notions"][content["setting"]["notion"]]["code"]
+    code = f"```python\n{_CODE.format(**content['setting'], comparison=comparison)}\n```"
     sections = {
         "Data": facts["Data"],
         "Errors on the fitted rows": _markdown(_group_table(content)),
@@ -264,6 +265,7 @@ def _facts(content: dict[str, Any]) -> dict[str, dict[str, str]]:
             "method": found.method,
             "components": str(setting["n_components"]),
             "fairness weight": f"{setting['fairness_weight']:g}",
+            "counts": f"the {content['notions'][setting['notion']]['name']}",
             "radius": f"{setting['radius']:g} (in squared units of the data)",
             "features standardised": "yes" if setting["standardize"] else "no",
         },

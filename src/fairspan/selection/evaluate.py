@@ -99,11 +99,13 @@ def _fit(
 ) -> tuple[list[Optimum], int]:
     optima, n_eigensolves = [], 0
     for k, same in groupby(candidates, key=lambda params: params["n_components"]):
+        problem = prepared.problem(k, judge.counting)
         objectives = [
-            judge.counting.objective(prepared.inner, params["fairness_weight"], params["radius"])
+            judge.counting.objective(
+                prepared.inner, params["fairness_weight"], params["radius"], problem
+            )
             for params in same
         ]
-        problem = prepared.problem(k, judge.counting)
         optima += solve_grid(problem, objectives, judge.options, judge.patience)
         n_eigensolves += problem.n_eigensolves
     return optima, n_eigensolves

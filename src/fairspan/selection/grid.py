@@ -101,10 +101,11 @@ def _follow_all(
     for objective, place in zip(objectives, places, strict=True):
         optima.append(None)
         if place is not None:
-            value = TwoPieces(objective).value(place.errors)
-            gap = relative_gap(value, _bound(objective, edge), problem.scale)
+            errors = np.array(place.errors)
+            value, size = objective.value(errors), objective.unreferenced(errors)
+            gap = relative_gap(value, _bound(objective, edge), problem.scale, size=size)
             # What rounding hides is not followed: the solvers know what they may claim.
-            hidden = problem.has_hidden_features and value <= problem.resolution(
+            hidden = problem.has_hidden_features and objective.size(errors) <= problem.resolution(
                 objective.fairness_weight
             )
             if gap <= _SURE and not hidden:

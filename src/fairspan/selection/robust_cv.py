@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from fairspan.estimators.base import take_features
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.exceptions import NoGroupsWarning
-from fairspan.fitting import Counting, prepare, warn_of_small_groups
+from fairspan.fitting import prepare, warn_of_small_groups
 from fairspan.ground import defaults
 from fairspan.ground.parameters import check_choice, check_flag, check_listing
 from fairspan.ground.renamed import renamed
@@ -78,6 +78,11 @@ default="total_plus_gap"
         For data that is standardised already: standardise the training part of each split once
         more for the fit and the total error, but measure the gap in the units given, as in the
         published tables.
+    disparity : {"gap", "largest"}, default="gap"
+        What the fairness weights count, as in RobustFairPCA; scores are what ``scoring`` says.
+    reference : {"none", "own"} or mapping, default="none"
+        What each group's error is compared with, as in RobustFairPCA; "own" is found on the
+        training part of each split.
     group_weights, missing_groups, solver, tol, max_iter
         As in :class:`RobustFairPCA`. Fits of two groups to the splits are followed along one curve
         and proved to a relative gap of 1e-3, usually far less; ``tol`` is for all others.
@@ -148,6 +153,8 @@ n_iter_
     gap_centering: str = "global"
     standardize: bool = False
     rescale_folds: bool = False
+    disparity: str = "gap"
+    reference: str | Mapping[Any, float] = "none"
     group_weights: str | Mapping[Any, float] = "share"
     missing_groups: str = "raise"
     solver: str = "auto"
@@ -250,15 +257,15 @@ n_iter_
         candidates: list[Params],
         scoring: Scoring,
     ) -> Self:
-        counting = Counting(self.group_weights, self.missing_groups)
+        model = self._estimator(candidates[0])
+        counting = model._counting()
         weighted = any(params["fairness_weight"] > 0 for params in candidates)
-        if counting.in_gap(moments).sum() < 2 and weighted:
+        if not counting.compares(moments) and weighted:
             warn(
                 "There are fewer than two groups to compare, so fairness_weights have no effect. "
                 "Pass sensitive_features=....",
                 NoGroupsWarning,
             )
-        model = self._estimator(candidates[0])
         patience = Patience(self.effort, len(folds) * len(candidates), self.max_time)
         judge = Judge(
             scoring=scoring,

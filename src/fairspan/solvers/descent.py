@@ -38,6 +38,7 @@ def solve_subgradient(
     iterate: Literal["best", "last"] = "best",
     rng: np.random.Generator | None = None,
     start_at_pca: bool = True,
+    watch: Callable[[int, int, FloatArray], None] | None = None,
 ) -> SolverResult:
     """Minimise by subgradient steps from random starts and from PCA.
 
@@ -61,11 +62,15 @@ def solve_subgradient(
         Source of the random starts.
     start_at_pca : bool
         Whether one more restart begins at the PCA subspace.
+    watch : callable, optional
+        Called with the number of steps, the best restart by then and all subspaces (restarts, d,
+        k), before the first step and after each.
 
     Returns
     -------
     SolverResult
-        The best subspace; its history holds the best value over restarts after each step.
+        The best subspace; its history holds the best value over restarts before the first step and
+        after each.
     """
     solves_before = problem.n_eigensolves
     rng = rng or np.random.default_rng()
@@ -80,6 +85,8 @@ def solve_subgradient(
         image, errors = _images(problem, V)
         values = objective.values(errors)
         winner = int(np.argmin(values))
+        if watch is not None:
+            watch(iteration, winner, V)
         # Keeping the last iterate means forgetting every earlier one.
         if values[winner] < best or iterate == "last":
             best, best_V = float(values[winner]), V[winner]
@@ -87,12 +94,14 @@ def solve_subgradient(
         if iteration == max_iter:
             break
         V = retract(V, -step * _subgradients(objective, V, image, errors))
-    proved = is_closed(problem, best, bound, tol, objective.fairness_weight)
+    errors = problem.errors(best_V)
+    size = objective.unreferenced(errors)
+    proved = is_closed(problem, best, bound, tol, objective.fairness_weight, size=size)
     return SolverResult(
         components=best_V.T,
-        group_errors=problem.errors(best_V),
+        group_errors=errors,
         objective=best,
-        lower_bound=safe_bound(bound, best, problem.scale),
+        lower_bound=safe_bound(bound, best, problem.scale, size),
         status="optimal" if proved else "iteration_limit",
         scale=problem.scale,
         solver="subgradient",

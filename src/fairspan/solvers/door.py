@@ -7,6 +7,7 @@ by name, see :mod:`fairspan.objectives.objective`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +18,10 @@ from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.cutting_planes.search import solve_cutting_planes
 from fairspan.solvers.descent import solve_subgradient
-from fairspan.solvers.many_groups.certified_newton import solve_newton
-from fairspan.solvers.minimax.minimax import solve_least_loss
-from fairspan.solvers.minimax.multiplicative_weights import solve_multiplicative_weights
+from fairspan.solvers.many_groups.lumped import solve_any_number
+from fairspan.solvers.minimax.minimax import solve_least_loss, solve_multiplicative_weights
 from fairspan.solvers.options import ITERATES, RETRACTIONS, SolverOptions
-from fairspan.solvers.result import SolverResult, is_closed, safe_bound, settled
+from fairspan.solvers.result import SolverResult, hidden_value, is_closed, safe_bound, settled
 from fairspan.solvers.two_groups.boundary import solve_boundary
 from fairspan.solvers.two_groups.exact_fairness import solve_exactly_fair
 from fairspan.solvers.two_groups.lines import Boundary
@@ -68,7 +68,11 @@ def solve(
         given = {**vars(options), "boundary": boundary}
         settings = {setting: given[setting] for setting in _SOLVERS[name].settings}
         result = _SOLVERS[name].run(problem, objective, **settings)
-    return settled(result, problem, getattr(objective, "fairness_weight", 0.0))
+    if getattr(objective, "references", None) is not None:
+        size = objective.unreferenced(result.group_errors)  # type: ignore[attr-defined]
+        result = replace(result, lowest=objective.lowest, size=size)
+    unsure = hidden_value(objective, problem, result.group_errors)
+    return settled(result, problem, getattr(objective, "fairness_weight", 0.0), unsure)
 
 
 def _nothing_lost(problem: SubspaceProblem, objective: Objective) -> SolverResult:
@@ -96,8 +100,9 @@ def _pca(problem: SubspaceProblem, objective: RobustFairObjective, *, tol: float
         bound = objective.value(np.array([max(found.sigma, 0.0)]))
     else:
         bound = found.sigma
-    bound = safe_bound(bound, value, problem.scale)
-    proved = is_closed(problem, value, bound, tol, objective.fairness_weight)
+    size = objective.unreferenced(found.errors)
+    bound = safe_bound(bound, value, problem.scale, size)
+    proved = is_closed(problem, value, bound, tol, objective.fairness_weight, size=size)
     return SolverResult(
         components=found.subspace.T,
         group_errors=found.errors,
@@ -121,7 +126,7 @@ class _Solver(NamedTuple):
     n_groups: int | None = None
 
 
-_PIECES = ("shares", "fairness_weight", "radii", "parts", "split", "eligible", "coefficients")
+_PIECES = ("shares", "fairness_weight", "radii", "parts", "split", "counting", "size")
 _SOLVERS = {
     "pca": _Solver(_pca, ("total error alone",), ("shares", "fairness_weight"), ("tol",)),
     # For two groups the walk needs half the eigen-solves of the Newton method.
@@ -129,7 +134,7 @@ _SOLVERS = {
         solve_boundary, ("concave pieces",), _PIECES, ("tol", "max_iter", "boundary"), n_groups=2
     ),
     "newton": _Solver(
-        solve_newton,
+        solve_any_number,
         ("concave pieces",),
         _PIECES,
         ("tol", "max_iter", "effort", "max_time", "start", "rng"),

@@ -15,6 +15,7 @@ from fairspan.solvers.result import SolverResult
 SOLVERS = ("auto", "newton", "boundary", "subgradient")
 """What RobustFairPCA can be solved by."""
 RETRACTIONS = ("qr", "polar")
+STARTS = ("both", "random", "pca")
 ITERATES = ("best", "average", "last")
 _FITS = 4.0
 """Fits that are made together may cost as much as this many fits alone."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,6 +57,9 @@ class SolverResult:
         nothing is known then.
     lowest : float
         No value of the objective is below this.
+    size : float or None
+        With references, which may make the objective 0 or negative: its value without them, against
+        which the gap is measured. None where that is the objective itself.
     threshold : float
         Of exact fairness: the fairness weight from which on a penalty on the gap yields the same
         errors, infinite where only the limit of heavy weights does. 0 for other objectives.
@@ -65,6 +69,8 @@ class SolverResult:
         Whether the time that was given ended the proof, so that another run may prove more or less.
     relaxed : Relaxed or None
         A mixture of projections that is better than the subspace, where one was found.
+    bound_weights : ndarray of shape (n_groups,) or None
+        Of the least largest loss: PCA with groups weighted like this proves the bound.
     """
 
     components: FloatArray = field(repr=False)
@@ -78,25 +84,38 @@ class SolverResult:
     history: FloatArray = field(default_factory=lambda: np.empty((0, 2)), repr=False)
     is_hidden: bool = False
     lowest: float = 0.0
+    size: float | None = None
     threshold: float = 0.0
     effort: float = 0.0
     was_cut: bool = False
     relaxed: Relaxed | None = field(default=None, repr=False)
+    bound_weights: FloatArray | None = field(default=None, repr=False)
+
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations, 1 or more; a descent's history begins before its first step."""
+        return max(len(self.history) - (self.solver == "subgradient"), 1)
 
     @property
     def optimality_gap(self) -> float:
         """Distance between value and bound, as a share of the objective; 1 where it is hidden."""
         if self.is_hidden:
             return 1.0
-        return relative_gap(self.objective, self.lower_bound, self.scale, lowest=self.lowest)
+        return relative_gap(
+            self.objective, self.lower_bound, self.scale, lowest=self.lowest, size=self.size
+        )
 
 
 def settled(
-    result: SolverResult, problem: SubspaceProblem, fairness_weight: float = 0.0
+    result: SolverResult,
+    problem: SubspaceProblem,
+    fairness_weight: float = 0.0,
+    unsure: float = 0.0,
 ) -> SolverResult:
     """Withdraw every claim about an objective that is no more than rounding.
 
-    Below the lowest value that the objective can have, a bound says nothing: it is raised to that.
+    What rounding may hide of the value counts in the gap. Below the lowest value that the objective
+    can have, a bound says nothing: it is raised to that.
 
     Parameters
     ----------
@@ -106,20 +125,53 @@ def settled(
         Knows its rounding, and whether it hides features.
     fairness_weight : float
         How much differences of errors count in the objective.
+    unsure : float
+        How far the objective may be above its value: see :func:`hidden_value`.
 
     Returns
     -------
     SolverResult
         The result, not proved where rounding hides its objective.
     """
+    if unsure > 0:
+        much = unsure > _TOLD * abs(result.objective)
+        status = "feasible" if much and result.status == "optimal" else result.status
+        result = replace(result, lower_bound=result.lower_bound - unsure, status=status)
     if result.lower_bound < result.lowest <= result.objective:
         result = replace(result, lower_bound=result.lowest)
-    if not problem.has_hidden_features or result.objective > problem.resolution(fairness_weight):
+    size = result.objective if result.size is None else result.size
+    if not problem.has_hidden_features or size > problem.resolution(fairness_weight):
         return result
     return replace(result, status="feasible", is_hidden=True)
 
 
-def safe_bound(bound: float, objective: float, scale: float) -> float:
+def hidden_value(function: Any, problem: SubspaceProblem, errors: FloatArray) -> float:
+    """Say how far an objective may be above its value where errors are within rounding of 0.
+
+    They count as 0, and a radius makes the slope there infinite: rounding shows by its root.
+
+    Parameters
+    ----------
+    function : Objective
+        What was minimised; without radii nothing is hidden that a tolerance would show.
+    problem : SubspaceProblem
+        Knows its rounding.
+    errors : ndarray of shape (n_groups,)
+        Group errors.
+
+    Returns
+    -------
+    float
+        The difference, 0 or more.
+    """
+    hidden = (errors == 0) & (np.asarray(getattr(function, "radii", 0.0)) > 0)
+    if problem.k == problem.d or not hidden.any():
+        return 0.0
+    highest = float(function.value(np.where(hidden, problem.rounding, errors)))
+    return max(highest - float(function.value(errors)), 0.0)
+
+
+def safe_bound(bound: float, objective: float, scale: float, size: float | None = None) -> float:
     """Cut what rounding adds to a bound; more than rounding is a defect, and raises.
 
     Parameters
@@ -130,6 +182,8 @@ def safe_bound(bound: float, objective: float, scale: float) -> float:
         A value that is attained.
     scale : float
         Total variance.
+    size : float, optional
+        Of the objective, where it may be 0 or negative.
 
     Returns
     -------
@@ -137,7 +191,8 @@ def safe_bound(bound: float, objective: float, scale: float) -> float:
         The bound, at most the objective.
     """
     # Errors within rounding of 0 count as 0; with a radius, that shows by its square root.
-    if bound > objective + 1e-3 * max(abs(objective), SMALLEST_LOSS * scale):
+    size = abs(objective) if size is None else size
+    if bound > objective + 1e-3 * max(size, SMALLEST_LOSS * scale):
         raise RuntimeError(
             f"A lower bound ({bound!r}) exceeds a value that is attained ({objective!r}). This is "
             "a defect of fairspan: please report it, with the data's moments if you can share them."
@@ -146,7 +201,13 @@ def safe_bound(bound: float, objective: float, scale: float) -> float:
 
 
 def is_closed(
-    problem: SubspaceProblem, value: float, bound: float, tol: float, fairness_weight: float = 0.0
+    problem: SubspaceProblem,
+    value: float,
+    bound: float,
+    tol: float,
+    fairness_weight: float = 0.0,
+    *,
+    size: float | None = None,
 ) -> bool:
     """Say whether value and bound meet: to the tolerance, or as far as rounding can tell.
 
@@ -160,13 +221,15 @@ def is_closed(
         The share of the value that they may be apart.
     fairness_weight : float
         How much differences of errors count in them.
+    size : float, optional
+        The value without references, where there may be some.
 
     Returns
     -------
     bool
         Whether nothing is left to prove.
     """
-    gap = relative_gap(value, bound, problem.scale)
+    gap = relative_gap(value, bound, problem.scale, size=size)
     return meets(value - bound, gap, tol, problem.resolution(fairness_weight))
 
 
@@ -197,6 +260,7 @@ def relative_gap(
     smallest: float | None = None,
     *,
     lowest: float = 0.0,
+    size: float | None = None,
 ) -> float:
     """Measure the gap as a share of the objective.
 
@@ -213,14 +277,19 @@ def relative_gap(
         rounding, or more where objectives may be negative and vanish by chance.
     lowest : float
         No objective is below this, so that with a scale it is a bound for everything.
+    size : float, optional
+        What takes the place of the objective where references may make it 0 or negative: it
+        without them. Nothing is known of the lowest value then.
 
     Returns
     -------
     float
         The relative gap, 0 or more.
     """
+    if size is not None:
+        smallest, lowest = _ROUNDING, -math.inf
     if smallest is None:
         smallest = _ROUNDING if lowest >= 0 else SMALLEST_LOSS
-    unit = max(abs(objective), smallest * scale)
+    unit = max(abs(objective) if size is None else size, smallest * scale)
     known = max(lower_bound, lowest) if scale > 0 and objective >= lowest else lower_bound
     return max(objective - known, 0.0) / unit if unit > 0 else 0.0

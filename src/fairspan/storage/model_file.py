@@ -148,8 +148,9 @@ def _make(name: Any, parameters: Any) -> BaseFairPCA:
         raise ValueError(f"its class {name!r} is not one of {sorted(known)}")
     estimator = known[name]
     allowed = set(estimator().get_params(deep=False))
-    # Models from before there was this parameter do not clip.
-    parameters = {"clip": None, **parameters}
+    # What models do that are from before there were these parameters.
+    earlier = {"clip": None, "disparity": "gap", "reference": "none", "order": "variance"}
+    parameters = {key: x for key, x in earlier.items() if key in allowed} | parameters
     if set(parameters) != allowed:
         raise ValueError(
             f"its parameters differ from those of {name}: {sorted(allowed ^ set(parameters))}"

@@ -1,6 +1,6 @@
 """Csv files: encoding, separator, header and rows.
 
-Python's csv module cuts files into cells, and :mod:`fairspan.tables.cells` reads these. Where
+Python's csv module cuts files into cells, and :mod:`fairspan.tables.pieces` reads these. Where
 pyarrow is installed, it does both much faster for as long as it has no doubt: from the first block
 that it refuses, for whatever reason, the plain reader goes on. So there is one set of rules, and
 one place that says what is wrong with a file.
@@ -22,9 +22,18 @@ from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Any
 
-from fairspan.tables.cells import MISSING_WORDS, labels_of, number_of, numbers_of
 from fairspan.tables.findings import Findings, Name, TableError, check_once
-from fairspan.tables.pieces import TEXT, Coded, Piece, Table, Wanted
+from fairspan.tables.pieces import (
+    MISSING_WORDS,
+    TEXT,
+    Coded,
+    Piece,
+    Table,
+    Wanted,
+    labels_of,
+    number_of,
+    numbers_of,
+)
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _MARKS = {

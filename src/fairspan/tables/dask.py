@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from fairspan.ground.extras import needing
 from fairspan.ground.rows import (
     check_memory,
     check_real,
@@ -23,12 +24,11 @@ from fairspan.ground.types import FLOATS
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.moments.sparse import SPARSE_FORMATS
-from fairspan.tables.choose import choose
-from fairspan.tables.columns import TableOptions
+from fairspan.tables.columns import TableOptions, choose
 from fairspan.tables.groups import Partial, partial_moments
 from fairspan.tables.pieces import Wanted
 from fairspan.tables.rows import Add, Step, table_moments
-from fairspan.tables.typed import frame_part, kinds_of, missing_extra
+from fairspan.tables.typed import frame_part, kinds_of
 
 _BRANCHES = 8
 """Sums of so many parts are tasks of their own."""
@@ -62,10 +62,8 @@ def moments_from_dask(
     GroupMoments
         The moments; ``dropped_rows`` says how many rows ``missing="drop_rows"`` left out.
     """
-    try:
+    with needing("Dask dataframes need pyarrow", "dask"):
         import pyarrow as pa
-    except ImportError as error:
-        raise missing_extra("dask", "pyarrow") from error
     if not is_dask(frame) or not hasattr(frame, "map_partitions"):
         raise TypeError(f"frame is a {type(frame).__name__}; give a dask.dataframe.DataFrame.")
     sample = pa.Table.from_pandas(frame._meta_nonempty, preserve_index=False)
@@ -101,10 +99,8 @@ def map_and_add(task: Callable[[Any], Any], parts: Iterable[Any], add: Add) -> A
     object
         The sum, computed by the current client or scheduler.
     """
-    try:
+    with needing("engine='dask' needs dask", "dask"):
         import dask
-    except ImportError as error:
-        raise missing_extra("dask", "dask") from error
     level = [dask.delayed(task, pure=False)(part) for part in parts]
     join = dask.delayed(partial(reduce, add), pure=False)
     while len(level) > 1:
@@ -225,9 +221,11 @@ def lazy_rows(function: Callable[[Any], Any], X: Any, width: int | None) -> Any:
     import dask
     import dask.array as da
 
-    kind = _float_type(X)
+    # The type that scikit-learn's validation would make of the rows.
+    kinds = set(X.dtypes) if hasattr(X, "dtypes") else {X.dtype}
+    is_single = width is not None and kinds == {np.dtype(np.float32)}
     shape = (0,) if width is None else (0, width)
-    meta = np.empty(shape, dtype=np.float64 if width is None else kind)
+    meta = np.empty(shape, dtype=np.float32 if is_single else np.float64)
     if not hasattr(X, "chunks"):
         later = dask.delayed(function, pure=False)
         pieces = [
@@ -239,9 +237,3 @@ def lazy_rows(function: Callable[[Any], Any], X: Any, width: int | None) -> Any:
     if width is None:
         return X.map_blocks(function, drop_axis=1, dtype=meta.dtype, meta=meta)
     return X.map_blocks(function, chunks=(X.chunks[0], (width,)), dtype=meta.dtype, meta=meta)
-
-
-def _float_type(X: Any) -> Any:
-    """The type that scikit-learn's validation would make of the rows."""
-    kinds = set(X.dtypes) if hasattr(X, "dtypes") else {X.dtype}
-    return np.dtype(np.float32 if kinds == {np.dtype(np.float32)} else np.float64)

@@ -1,30 +1,25 @@
-"""Moments of files, read in batches: memory does not depend on the number of rows."""
+"""Moments of files: from paths, folders, patterns and hive partitions to files of one kind.
+
+Files are read in batches: memory does not depend on the number of rows.
+"""
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
+from pathlib import Path
 from typing import Any, Unpack
-
-import numpy as np
+from urllib.parse import unquote
 
 from fairspan.ground.parameters import check_choice, is_listing
-from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.tables.choose import choose
-from fairspan.tables.columns import Columns, TableOptions
+from fairspan.tables.columns import TableOptions
 from fairspan.tables.csv import Dialect
-from fairspan.tables.findings import Findings, Name, TableError
-from fairspan.tables.groups import parser
-from fairspan.tables.parts import KINDS, FilePart, find_parts, kind_of, known_kind
-from fairspan.tables.pieces import TEXT, Coded, Piece, Table, Wanted, objects
-from fairspan.tables.rows import Add, RowReader, Step, TableMoments, settled, table_moments
-from fairspan.tables.typed import kind_of_array
+from fairspan.tables.parts import KNOWN, FilePart, Files, kind_of, known_kind
 
 ENGINES = ("process", "dask", "spark")
+_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 class FileOptions(TableOptions, total=False):
@@ -97,177 +92,76 @@ def moments_from_files(
     return files.moments(files.choose(sensitive, features, options)).moments
 
 
-@dataclass(frozen=True)
-class TableRows:
-    """Complete rows of a table in memory, with columns that were kept as they are."""
+def find_parts(paths: Any) -> list[FilePart]:
+    """List the files that paths mean, in order.
 
-    X: FloatArray
-    weight: FloatArray | None
-    groups: Any
-    kept: dict[Name, Any]
-    columns: Columns
-    notes: tuple[str, ...]
-    dropped: int
+    Parameters
+    ----------
+    paths : str, path or sequence of them
+        Files, folders or patterns such as ``data/*.csv``.
 
-    def moments(self) -> GroupMoments:
-        """Boil the rows down."""
-        found = GroupMoments.from_arrays(self.X, self.groups, sample_weight=self.weight)
-        names = self.columns.feature_names
-        return replace(found, feature_names=names, dropped_rows=self.dropped)
-
-
-@dataclass(frozen=True)
-class Files:
-    """Tables of one kind in files, read here or on an engine."""
-
-    parts: list[FilePart]
-    dialect: Dialect
-    engine: str = "process"
-
-    @cached_property
-    def first(self) -> Table:
-        """The first file, whose columns are those of all."""
-        return open_table(self.parts[0], self.dialect)
-
-    @property
-    def where(self) -> str:
-        """The files, as errors name them."""
-        return repr(self.parts[0].path) + (" and others" if len(self.parts) > 1 else "")
-
-    def choose(self, sensitive: Any, features: Any, options: Any) -> Columns:
-        """Choose columns, and find the categories that are not known."""
-        kinds, options = dict(self.first.kinds), dict(options)
-        if isinstance(next(iter(kinds), ""), int):
-            sensitive = self._beside(sensitive, kinds)
-            options["weight"] = self._beside(options.get("weight"), kinds)
-        columns = choose(self.where, kinds, sensitive, features, options, self.first.index)
-        return settled(columns, partial(self._run, columns))
-
-    def _beside(self, given: Any, kinds: dict[Name, str]) -> Any:
-        """Let the names of npy files of one value a row stand for columns."""
-        names = [
-            os.fspath(one) if isinstance(one, os.PathLike) else one
-            for one in (given if is_listing(given) else [given])
-        ]
-        for name in names:
-            if isinstance(name, str) and kind_of(name) == "npy":
-                if len(self.parts) > 1:
-                    raise ValueError(
-                        f"{name!r} belongs to one table, but there are {len(self.parts)}; add the "
-                        "moments of each table with its file of labels."
-                    )
-                kinds[name] = kind_of_array(name)
-        return names if is_listing(given) else names[0]
-
-    def moments(self, columns: Columns) -> TableMoments:
-        """Add the moments of all files."""
-        untyped = [name for name in columns.sensitive if self._is_untyped(name)]
-        return table_moments(columns, partial(self._run, columns), self.where, untyped)
-
-    def rows(self, columns: Columns) -> TableRows:
-        """Hold all complete rows of one file in memory."""
-        reader = RowReader(columns, self.first)
-        found = [replace(rows, X=rows.X.copy()) for rows in reader.read(columns.wanted)]
-        met = reader.met
-        if not sum(len(rows.X) for rows in found):
-            raise TableError(f"{self.where} has no rows to compute moments of{met.why_none}.")
-        labels, kept = [rows.labels for rows in found], [rows.kept for rows in found]
-        groups = {name: self._joined(name, labels) for name in columns.sensitive}
-        return TableRows(
-            np.concatenate([rows.X for rows in found]),
-            None if columns.weight is None else np.concatenate([rows.weight for rows in found]),
-            groups if len(groups) > 1 else next(iter(groups.values()), None),
-            {name: self._joined(name, kept, is_kept=True) for name in columns.kept},
-            columns,
-            met.sentences(columns.categories),
-            met.dropped,
+    Returns
+    -------
+    list of FilePart
+        All of the same kind and with the same partition keys, each once.
+    """
+    given = list(paths) if is_listing(paths) else [paths]
+    for path in given:
+        if not isinstance(path, str | os.PathLike):
+            raise TypeError(f"paths={paths!r} holds {path!r}; give paths of files or folders.")
+    parts = [part for path in given for part in _parts(os.fspath(path))]
+    if not parts:
+        raise ValueError(f"paths={paths!r} holds no files; known are {KNOWN}.")
+    _check_once(parts)
+    kinds = sorted({known_kind(part.path) for part in parts})
+    if len(kinds) > 1:
+        raise ValueError(
+            f"paths holds files of several kinds: {kinds}. Compute the moments of each kind and "
+            "add them."
         )
-
-    def _joined(self, name: Name, parts: list[dict[Name, Coded]], *, is_kept: bool = False) -> Any:
-        """Join the labels of a column and find their type; what is kept is text or whole."""
-        labels = np.concatenate([part[name].listed() for part in parts])
-        values = {*labels} - {None}
-        parse = parser(list(values))
-        if not self._is_untyped(name) or (is_kept and parse is not int):
-            return labels
-        return objects(map({value: parse(value) for value in values}.get, labels))
-
-    def _is_untyped(self, name: Name) -> bool:
-        return isinstance(name, int) or self.first.kinds.get(name) == TEXT
-
-    def _run(self, columns: Columns, step: Step, add: Add, wanted: Wanted) -> Any:
-        only = None if columns.dropped is None else frozenset(self.first.kinds) - self.first.index
-        task = _FileTask(step, wanted, self.dialect, only)
-        if self.engine == "dask":
-            from fairspan.tables.dask import map_and_add
-
-            return map_and_add(task, self.parts, add)
-        if self.engine == "spark":
-            from fairspan.tables.spark import map_and_add as map_and_add_on_spark
-
-            return map_and_add_on_spark(task, self.parts, add)
-        return reduce(add, map(task, self.parts))
-
-
-@dataclass(frozen=True)
-class _FileTask:
-    """Applies a step to one file; ``only`` are all columns that it may have."""
-
-    step: Step
-    wanted: Wanted
-    dialect: Dialect
-    only: frozenset[Name] | None
-
-    def __call__(self, part: FilePart) -> Any:
-        table = open_table(part, self.dialect)
-        self._check_columns(part, table)
-        try:
-            return self.step(table, self.wanted)
-        except TableError:
-            raise
-        except ValueError as error:
-            raise TableError(f"{part.path!r}: {error}") from error
-
-    def _check_columns(self, part: FilePart, table: Table) -> None:
-        found = {*table.kinds}
-        beside = [name for name in self.wanted.names if kind_of(str(name)) == "npy"]
-        expected = {*self.wanted.names, *(self.only or ())} - {*beside}
-        lacking = sorted(map(str, expected - found))
-        extra = sorted(map(str, found - expected - table.index)) if self.only is not None else []
-        if lacking or extra:
-            raise TableError(
-                f"{part.path!r} has other columns than the first file. Missing: {lacking[:5]}; "
-                f"unexpected: {extra[:5]}. Name the columns with features=[...]."
+    for part in parts:
+        if list(part.keys) != list(parts[0].keys):
+            raise ValueError(
+                f"{part.path!r} lies in folders that give the columns {list(part.keys)}, but "
+                f"{parts[0].path!r} in such that give {list(parts[0].keys)}."
             )
+    return parts
 
 
-def open_table(part: FilePart, dialect: Dialect) -> Table:
-    """Open a table by the ending of its name; whatever is wrong with it, the file is named."""
-    # What is no file says so itself.
-    with open(part.path, "rb"):
-        kind = KINDS[known_kind(part.path)]
-    with _naming(part.path):
-        table = kind.open(part.path, dialect)
-
-    def read(wanted: Wanted, met: Findings) -> Iterator[Piece]:
-        with _naming(part.path):
-            yield from table.read(wanted, met)
-
-    named = replace(table, read=read)
-    return part.keyed(named) if part.keys else named
+def _check_once(parts: list[FilePart]) -> None:
+    seen: dict[str, str] = {}
+    for part in parts:
+        file = os.path.realpath(part.path)
+        if file in seen:
+            also = "" if seen[file] == part.path else f", also as {seen[file]!r}"
+            raise ValueError(
+                f"paths holds {part.path!r} twice{also}; its rows would count twice. Give each "
+                "file once, or weights to count rows more often."
+            )
+        seen[file] = part.path
 
 
-@contextmanager
-def _naming(path: str) -> Iterator[None]:
-    """Name the file; what pyarrow raises are its own exceptions, OSError and ValueError."""
-    try:
-        yield
-    except (TableError, ImportError, MemoryError):
-        raise
-    except UnicodeError as error:
-        raise TableError(
-            f"{path!r} is not text in {getattr(error, 'encoding', 'its encoding')}; if it is a csv "
-            "file, name its encoding, for instance encoding='latin-1'."
-        ) from None
-    except Exception as error:
-        raise TableError(f"{path!r} cannot be read: {error}") from None
+def _parts(path: str) -> Iterator[FilePart]:
+    if os.path.isdir(path):
+        for folder, folders, names in os.walk(path):
+            folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+            keys = _keys(Path(folder).relative_to(path))
+            for name in sorted(names):
+                if kind_of(name, is_named=False) and not name.startswith((".", "_")):
+                    yield FilePart(os.path.join(folder, name), keys)
+    elif os.path.exists(path):
+        yield FilePart(path)
+    elif glob.has_magic(path) and (found := sorted(glob.glob(path))):
+        for one in found:
+            yield from _parts(one)
+    else:
+        raise FileNotFoundError(f"{path!r} does not exist.")
+
+
+def _keys(folder: Path) -> dict[str, str | None]:
+    keys: dict[str, str | None] = {}
+    for name in folder.parts:
+        key, equals, value = name.partition("=")
+        if equals:
+            keys[unquote(key)] = None if value == _NULL else unquote(value)
+    return keys

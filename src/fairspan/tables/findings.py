@@ -1,4 +1,4 @@
-"""What is met in the rows of a table: missing values, text, spaces; and what is said about it."""
+"""What is met in a table: columns, missing values, text, spaces; and what is said about it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
+
+from fairspan.ground.listed import listed
+from fairspan.ground.parameters import is_integer, is_listing
 
 Name = str | int
 """Columns of tables have names; those of arrays have numbers."""
 
-_SHOWN, _CATEGORIES = 6, 20
-"""Columns that are named; a column with more different texts is hardly one of categories."""
+_ALL, _SHOWN, _CATEGORIES = 12, 6, 20
+"""Columns that are named where one is not found, and where some cannot be used; a column with more
+different texts is hardly one of categories."""
 _COMMA = re.compile(r"[-+]?\d[\d.]*,[\d.,]*\d")
 
 
@@ -109,7 +114,10 @@ class Findings:
                 "missing='drop_rows' or those columns with drop=[...], or fill them in with "
                 f"missing={{column: value}}.{label}"
             )
-        return f"{where} cannot be used: {_some(self.faults, '; ')}." if self.faults else None
+        if self.faults:
+            faults = listed(self.faults, str, most=_SHOWN, separator="; ")
+            return f"{where} cannot be used: {faults}."
+        return None
 
     @property
     def why_none(self) -> str:
@@ -119,7 +127,57 @@ class Findings:
     @property
     def _missing(self) -> str:
         counts = (f"{name!r} ({count})" for name, count in self.missing.items())
-        return f"missing values in {_some(counts)}"
+        return f"missing values in {listed(counts, str, most=_SHOWN)}"
+
+
+def find_columns(
+    where: str, kinds: Mapping[Name, str], argument: str, given: Any
+) -> tuple[Name, ...]:
+    """Find columns by the names a user gave; those of arrays by number, from 0 or from the end.
+
+    Parameters
+    ----------
+    where : str
+        The table, as errors name it.
+    kinds : mapping
+        Its columns.
+    argument : str
+        What they are given for.
+    given : str, int, sequence of them or None
+        The names.
+
+    Returns
+    -------
+    tuple of str or int
+        The columns, each once.
+    """
+    asked = () if given is None else tuple(given) if is_listing(given) else (given,)
+    positions = [name for name in kinds if isinstance(name, int)]
+    found: list[Name] = []
+    for one in asked:
+        name = one
+        if positions and (is_integer(one) or (isinstance(one, str) and one.lstrip("-").isdigit())):
+            name = int(one) + (len(positions) if int(one) < 0 else 0)
+        elif not isinstance(one, str):
+            raise TypeError(f"{argument}=... holds {one!r}; columns are given by name.")
+        if name not in kinds:
+            raise ValueError(no_column(where, kinds, [one], f"{argument}=..."))
+        found.append(name)
+    twice = [name for name, times in Counter(found).items() if times > 1]
+    if twice:
+        raise ValueError(f"{argument}=... names the column {twice[0]!r} twice.")
+    return tuple(found)
+
+
+def no_column(where: str, kinds: Iterable[Name], missing: Sequence[Any], why: str) -> str:
+    """Say which columns are not there and which are."""
+    names = list(kinds)
+    there = f"are {listed(names, most=_ALL)}"
+    if all(isinstance(name, int) for name in names):
+        there = f"are numbered 0 to {len(names) - 1}"
+    near = get_close_matches(str(missing[0]), map(str, names), n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"{where} has no column {listed(missing, most=8)} ({why}); its columns {there}.{hint}"
 
 
 def check_once(path: str, names: Iterable[str]) -> None:
@@ -151,11 +209,11 @@ def not_numbers(where: str, text: Mapping[Name, Mapping[str, str | None]], weigh
         f"{name!r} ({word if place is None else f'{word!r}{place}'})"
         for name, (word, place) in examples.items()
     )
-    sentence = f"{where} has columns that are not numbers: {_some(shown)}."
+    sentence = f"{where} has columns that are not numbers: {listed(shown, str, most=_SHOWN)}."
     commas = [name for name, met in text.items() if all(map(_COMMA.fullmatch, met))]
     if commas:
         sentence += (
-            f" Numbers in {_some(map(repr, commas))} have a comma; write a decimal comma as a "
+            f" Numbers in {listed(commas, most=_SHOWN)} have a comma; write a decimal comma as a "
             "point, and leave out commas between thousands."
         )
     others = [name for name in text if name not in commas and name != weight]
@@ -179,9 +237,3 @@ def not_numbers(where: str, text: Mapping[Name, Mapping[str, str | None]], weigh
 def _keyword(option: str, names: Sequence[Name]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"{option}={list(names[:_SHOWN])}{more}"
-
-
-def _some(words: Iterable[str], separator: str = ", ") -> str:
-    listed = list(words)
-    more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
-    return separator.join(listed[:_SHOWN]) + more

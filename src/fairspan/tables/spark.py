@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Unpack
 
+from fairspan.ground.extras import needing
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.tables.choose import choose
-from fairspan.tables.columns import TableOptions
+from fairspan.tables.columns import TableOptions, choose
 from fairspan.tables.pieces import Wanted
 from fairspan.tables.rows import Add, Step, table_moments
-from fairspan.tables.typed import frame_part, kinds_of, missing_extra
+from fairspan.tables.typed import frame_part, kinds_of
 
 _DEPTH = 2
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
@@ -49,11 +49,9 @@ def moments_from_spark(
     GroupMoments
         The moments; ``dropped_rows`` says how many rows ``missing="drop_rows"`` left out.
     """
-    try:
+    with needing("Spark dataframes need pyspark and pandas", "spark"):
         from pyspark.sql import DataFrame
         from pyspark.sql.pandas.types import to_arrow_schema
-    except ImportError as error:
-        raise missing_extra("spark", "pyspark and pandas") from error
     if not isinstance(frame, DataFrame):
         raise TypeError(f"frame is a {type(frame).__name__}; give a pyspark.sql.DataFrame.")
     kinds = kinds_of(to_arrow_schema(frame.schema))
@@ -102,10 +100,8 @@ def map_and_add(task: Callable[[Any], Any], parts: Iterable[Any], add: Add) -> A
     object
         The sum.
     """
-    try:
+    with needing("engine='spark' needs pyspark", "spark"):
         from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise missing_extra("spark", "pyspark") from error
     listed = list(parts)
     context = SparkSession.builder.getOrCreate().sparkContext
     return context.parallelize(listed, len(listed)).map(task).treeReduce(add, _DEPTH)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fairspan.ground.extras import needing
 from fairspan.ground.types import FloatArray
 from fairspan.moments.groups import encode_groups
-from fairspan.tables.cells import labels_of
 from fairspan.tables.findings import Findings, Name, TableError, check_once
-from fairspan.tables.pieces import NUMBER, Coded, Piece, Table, Wanted, objects
+from fairspan.tables.pieces import NUMBER, Coded, Piece, Table, Wanted, labels_of, objects
 
 _BUFFER = 2**16
 _NUMBERS = "biuf"
@@ -23,11 +23,8 @@ _NUMBERS = "biuf"
 
 def open_arrow(path: str, _: Any = None, *, is_parquet: bool = False) -> Table:
     """Open a Parquet file, or an Arrow or Feather file."""
-    try:
+    with needing(f"Reading {path!r} needs pyarrow", "files"):
         from pyarrow import parquet
-    except ImportError as error:
-        raise missing_extra("files", f"pyarrow to read {path!r}") from error
-
     schema = parquet.read_schema(path) if is_parquet else _stream(path).schema
     check_once(path, schema.names)
     # Pandas marks the index; one that only counts rows is no column.
@@ -255,21 +252,3 @@ def mapped(path: str) -> npt.NDArray[Any]:
                 "in np.save(path, labels.astype(str))"
             )
         raise TableError(f"{path!r} cannot be read as an .npy array: {reason}.") from None
-
-
-def missing_extra(name: str, package: str) -> ImportError:
-    """Say which extra brings a package.
-
-    Parameters
-    ----------
-    name : str
-        The extra.
-    package : str
-        The package that is missing.
-
-    Returns
-    -------
-    ImportError
-        To be raised.
-    """
-    return ImportError(f'This needs {package}: pip install "fairspan[{name}]".')

@@ -8,6 +8,7 @@ same rules, both of which it is given as data.
 from fairspan.ground.numbers import at_least, at_most, number, percent, share_at_most
 from fairspan.words.findings import (
     Findings,
+    dominance,
     excess,
     fairest,
     fitted,
@@ -29,6 +30,7 @@ __all__ = [
     "at_least",
     "at_most",
     "bracketed",
+    "dominance",
     "excess",
     "fairest",
     "fitted",

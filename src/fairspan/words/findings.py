@@ -59,6 +59,29 @@ def proof(status: str, gap: float, hidden: bool = False) -> str:
     return TEMPLATES[name].format(share=share_at_most(gap))
 
 
+def dominance(better: Any) -> str:
+    """Say whether another projection serves every group better.
+
+    Parameters
+    ----------
+    better : DominatingProjection
+        What improves on a projection most.
+
+    Returns
+    -------
+    str
+        The projection and the gain, or what is proved of every other.
+    """
+    if better.dominates:
+        parts = zip(better.group_labels, better.group_weights.tolist(), strict=True)
+        weights = ", ".join(f"{quoted(label)} {weight:.3g}" for label, weight in parts)
+        return TEMPLATES["dominated"].format(share=percent(better.relative_gain), weights=weights)
+    # A group without error cannot gain, in any unit.
+    least = min(error for error in better.given_errors.tolist())
+    share = share_at_most(better.bound / least) if least > better.bound else number(better.bound)
+    return TEMPLATES["undominated"].format(share=share)
+
+
 @dataclass(frozen=True)
 class Findings:
     """What is known of PCA and of a method on the same data, as plain values.

@@ -65,6 +65,12 @@ TEMPLATES = {
         "Nothing is proved: some features vary so little compared with others that rounding hides "
         "the objective."
     ),
+    # Whether every group could be served better.
+    "dominated": (
+        "Another projection serves every group better: it lowers each group's error by at least "
+        "{share}. It is PCA with the group weights {weights}."
+    ),
+    "undominated": "Proved: no projection lowers the error of every group by more than {share}.",
     # Shares in words.
     "unknown": "unknown",
     **SHARES,

@@ -85,10 +85,10 @@ function drawPrice(page, chosen) {
     curve = columns(compromises(page).map(project));
     others = columns([]);
   } else {
-    const row = stops.weights.map((_, i) =>
-      page.optima[i * stops.radii.length + state.radius].errors);
+    const row = stops.weights.map((_, i) => stopAt(page, i, state.radius).errors);
     curve = columns(row.map(project));
-    others = columns(page.optima.map((one) => project(one.errors)));
+    const all = stops.weights.flatMap((_, i) => stops.radii.map((_, j) => stopAt(page, i, j)));
+    others = columns(all.map((one) => project(one.errors)));
   }
   put("price", curve);
   put("stops", others);

@@ -1,12 +1,24 @@
 // The objective, and the optimum of the chosen setting.
 
-/** The objective's pieces: each group in turn is counted up by the weight, the other one down. */
-function pieces(m, weight, edges) {
+/** What each group's error is compared with, for some components. */
+function references(page, edges) {
+  const given = data.notions[state.notion].reference;
+  if (given === "own") return page.own.map((error, a) => (Math.sqrt(error) + edges[a]) ** 2);
+  return given === "none" ? edges.map(() => 0) : given;
+}
+
+/**
+ * The objective's pieces: each group in turn is counted up by the weight; the other one is counted
+ * down by as much where the gap counts, and not at all where the largest error does.
+ */
+function pieces(m, weight, edges, beyond) {
+  const lowered = data.notions[state.notion].disparity === "gap" ? weight : 0;
   const high = [0, 1].map((a) => (Math.sqrt(m[a]) + edges[a]) ** 2);
   const low = [0, 1].map((a) => Math.max(Math.sqrt(m[a]) - edges[a], 0) ** 2);
   const piece = (up, down) => {
-    const less = shares[down] - weight;
-    return (shares[up] + weight) * high[up] + less * (less >= 0 ? high[down] : low[down]);
+    const less = shares[down] - lowered;
+    return (shares[up] + weight) * high[up] + less * (less >= 0 ? high[down] : low[down])
+      - weight * beyond[up] + lowered * beyond[down];
   };
   return [piece(0, 1), piece(1, 0)];
 }
@@ -53,9 +65,11 @@ function bisect(sign, low, high) {
  * Errors of the optimum of two groups. The boundary is scanned; its best valleys are searched, and
  * so is every place where the pieces cross, which is where steep valleys have their floor.
  */
-function minimise(curve, weight, radius) {
+function minimise(page, weight, radius) {
+  const curve = page.curve;
   const edges = sizes.map((size) => Math.sqrt(radius / Math.sqrt(size)));
-  const both = (place) => pieces(boundaryPoint(curve, place), weight, edges);
+  const beyond = references(page, edges);
+  const both = (place) => pieces(boundaryPoint(curve, place), weight, edges, beyond);
   const value = (place) => Math.max(...both(place));
   const ridge = (place) => { const [up, down] = both(place); return up - down; };
   const steps = 4;
@@ -81,14 +95,17 @@ function minimise(curve, weight, radius) {
   return boundaryPoint(curve, best[1]);
 }
 
-const isReports = (weight, radius) =>
-  weight === data.setting.fairness_weight && radius === data.setting.radius;
+const isReports = (weight, radius) => state.notion === data.setting.notion
+  && weight === data.setting.fairness_weight && radius === data.setting.radius;
+
+/** More groups: the solution at a stop of the weight and of the radius. */
+const stopAt = (page, weight, radius) =>
+  page.optima[(state.notion * stops.weights.length + weight) * stops.radii.length + radius];
 
 /** Errors and proof of the optimum for some components at the current setting. */
 function optimum(page) {
   const weight = stops.weights[state.weight], radius = stops.radii[state.radius];
   if (isReports(weight, radius)) return page.chosen;
-  if (!two) return page.optima[state.weight * stops.radii.length + state.radius];
-  const errors = minimise(page.curve, weight, radius);
-  return { ...page.curve, errors };
+  if (!two) return stopAt(page, state.weight, state.radius);
+  return { ...page.curve, errors: minimise(page, weight, radius) };
 }

@@ -52,6 +52,7 @@ function show() {
     at(name).setAttribute("aria-valuetext", text);
     setText(`${name}-value`, text);
   }
+  at("notion").value = state.notion;
   fillTable(page, chosen);
   setText("code", pythonCode());
   setText("copied", "");
@@ -71,6 +72,10 @@ function listComponents() {
   select.value = state.component;
 }
 
+function listNotions() {
+  at("notion").replaceChildren(...data.notions.map((one, i) => new Option(one.name, i)));
+}
+
 function choose(weight, radius, components) {
   state.weight = stops.weights.indexOf(weight);
   state.radius = stops.radii.indexOf(radius);
@@ -80,6 +85,7 @@ function choose(weight, radius, components) {
 
 function reset() {
   const { fairness_weight: weight, radius, n_components: components } = data.setting;
+  state.notion = data.setting.notion;
   choose(weight, radius, components);
   show();
 }
@@ -127,6 +133,10 @@ function listen() {
     state.component = Number(at("component").value);
     show();
   });
+  at("notion").addEventListener("input", () => {
+    state.notion = Number(at("notion").value);
+    show();
+  });
   at("whole").addEventListener("change", show);
   at("reset").addEventListener("click", reset);
   at("copy").addEventListener("click", copy);
@@ -140,6 +150,7 @@ function listen() {
 async function start() {
   at("section-rows").hidden = !data.projected;
   listGroups();
+  listNotions();
   const items = read("charts");
   reset();
   await Promise.all(Object.values(items).map((item) => Bokeh.embed.embed_item(item)));

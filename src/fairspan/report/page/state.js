@@ -10,4 +10,4 @@ const labels = data.groups.map((group) => group.label);
 const two = labels.length === 2;
 const stops = data.stops;
 const places = { weight: stops.weights, radius: stops.radii, components: stops.components };
-const state = { weight: 0, radius: 0, components: 0, component: 0 };
+const state = { notion: 0, weight: 0, radius: 0, components: 0, component: 0 };

@@ -52,6 +52,7 @@ function pythonCode() {
   return fill(data.code, {
     n_components: stops.components[state.components],
     fairness_weight: real(stops.weights[state.weight]),
+    comparison: data.notions[state.notion].code,
     radius: real(stops.radii[state.radius]),
     standardize: data.setting.standardize ? "True" : "False",
   });

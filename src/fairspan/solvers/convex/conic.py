@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from fairspan.ground.extras import needing
 from fairspan.ground.types import FloatArray
 from fairspan.solvers.convex.isometric_admm import RelaxedSolution, dual_bound, project_fantope
 from fairspan.solvers.result import safe_bound
@@ -58,6 +59,14 @@ def solve_conic(
     RelaxedSolution
         The point found, its objective and the proved bound.
     """
+    # Clarabel's tolerances are absolute: the program it sees is of order one, whatever the units.
+    size = 1.0 if factors is None else float(np.linalg.norm(factors, 2, axis=(1, 2)).max())
+    unit = max(float(np.linalg.eigvalsh(pooled)[-1]), mu * size**2 if factors is not None else 0.0)
+    pooled, mu = pooled / unit, mu * size**2 / unit
+    factors = None if factors is None else factors / size
+    if direction is not None:
+        length = float(np.linalg.norm(direction))
+        direction, radius = direction / length, radius / length
     program = _Program(len(pooled), with_norm=factors is not None)
     program.add_fantope(k)
     at_direction = program.n_rows
@@ -71,7 +80,11 @@ def solve_conic(
     dual = np.array(solution.z)
     value, bound, shifted, Z = -float(np.vdot(pooled, X)), 0.0, pooled, None
     if direction is not None:
-        _check_length(X, direction, radius)
+        missed = float(np.linalg.norm(X @ direction)) - radius
+        if not missed <= _FEASIBLE:
+            raise RuntimeError(
+                f"Clarabel missed the constraint on the means by {missed:.2g} of their distance."
+            )
         y = -dual[at_direction + 1 : at_factors]
         shifted = pooled - 0.5 * (np.outer(y, direction) + np.outer(direction, y))
         bound -= radius * float(np.linalg.norm(y))
@@ -83,35 +96,21 @@ def solve_conic(
     if not value - bound <= tol * abs(value):
         raise RuntimeError(
             f"Clarabel ended with status {solution.status!s} and a duality gap of "
-            f"{value - bound:.2g} for an objective of {value:.6g}; tol={tol} was asked for."
+            f"{unit * (value - bound):.2g} for an objective of {unit * value:.6g}; tol={tol} was "
+            "asked for."
         )
-    # The projection on the Fantope and the bound.
     bound = safe_bound(bound, value, 0.0)
-    return RelaxedSolution(X, value, bound, int(solution.iterations), 2)
-
-
-def _check_length(X: FloatArray, direction: FloatArray, radius: float) -> None:
-    missed = float(np.linalg.norm(X @ direction)) - radius
-    if not missed <= _FEASIBLE * float(np.linalg.norm(direction)):
-        raise RuntimeError(f"Clarabel missed the constraint on the means by {missed:.2g}.")
-
-
-def _clarabel() -> Any:
-    try:
-        import clarabel  # type: ignore[import-untyped, unused-ignore]
-    except ImportError as error:
-        raise ImportError(
-            "A constraint with delta > 0, or solver='conic', needs the conic solver Clarabel; "
-            'install it with: pip install "fairspan[sdp]"'
-        ) from error
-    return clarabel
+    # The unit, the projection on the Fantope and the bound.
+    return RelaxedSolution(X, unit * value, unit * bound, int(solution.iterations), 3)
 
 
 class _Program:
     """Rows of a conic program in the upper triangle of X, off-diagonal entries times sqrt 2."""
 
     def __init__(self, d: int, *, with_norm: bool) -> None:
-        self._clarabel = _clarabel()
+        with needing("delta > 0 and solver='conic' need the conic solver Clarabel", "sdp"):
+            import clarabel  # type: ignore[import-untyped, unused-ignore]
+        self._clarabel: Any = clarabel
         self.d = d
         self.n_rows = 0
         self.columns, self.lines = np.tril_indices(d)
@@ -170,12 +169,12 @@ class _Program:
 
     def cross_blocks(self, dual: FloatArray) -> FloatArray:
         """Turn the multipliers of both norms into the matrices Z of the dual bound."""
-        d = self.d
-        columns, lines = np.tril_indices(2 * d)
-        cross = (lines < d) & (columns >= d)
-        Z = np.empty((2, d, d))
-        for block, part in zip(Z, dual.reshape(2, -1), strict=True):
-            block[lines[cross], columns[cross] - d] = -math.sqrt(2.0) * part[cross]
+        columns, lines = np.tril_indices(2 * self.d)
+        cross = (lines < self.d) & (columns >= self.d)
+        Z = np.empty((2, self.d, self.d))
+        Z[:, lines[cross], columns[cross] - self.d] = (
+            -math.sqrt(2.0) * dual.reshape(2, -1)[:, cross]
+        )
         return Z
 
     def matrix(self, x: FloatArray) -> FloatArray:

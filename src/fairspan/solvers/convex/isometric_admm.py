@@ -40,29 +40,10 @@ class RelaxedSolution(NamedTuple):
     n_eigensolves: int
 
 
-class _SquaredNorm:
-    """The objective, its two isometric blocks, and its dual bound."""
-
-    def __init__(
-        self, pooled: FloatArray, difference: FloatArray, k: int, mu: float, offset: float
-    ) -> None:
-        d = len(pooled)
-        self.k, self.mu, self.offset = k, mu, offset
-        self.pooled = pooled
-        identity = offset * np.eye(d)
-        self.left = np.stack(
-            [np.linalg.cholesky(identity + difference), np.linalg.cholesky(identity - difference)]
-        )
-        self.right = np.ascontiguousarray(self.left.transpose(0, 2, 1))
-
-    def value(self, X: FloatArray) -> float:
-        """Give the objective at a point of the Fantope."""
-        largest = np.linalg.norm(self.right @ X, 2, axis=(1, 2)).max()
-        return float(self.mu * largest**2 - np.vdot(self.pooled, X))
-
-    def bound(self, Z: FloatArray) -> float:
-        """Give the proved bound for dual variables Z."""
-        return dual_bound(self.pooled, self.k, self.left, Z, self.mu)
+def isometric_factors(difference: FloatArray, offset: float) -> FloatArray:
+    """Give L+ and L-, of shape (2, d, d), for the matrix G and a number e above its norm."""
+    identity = offset * np.eye(len(difference))
+    return np.linalg.cholesky(np.stack([identity + difference, identity - difference]))
 
 
 def dual_bound(
@@ -145,26 +126,33 @@ def solve_isometric_admm(
     """
     # In units of its largest part the objective is of order one.
     unit = max(float(np.linalg.eigvalsh(pooled)[-1]), mu)
-    program = _SquaredNorm(pooled / unit, difference, k, mu / unit, offset)
+    pooled, mu = pooled / unit, mu / unit
+    left = isometric_factors(difference, offset)
+    right = np.ascontiguousarray(left.transpose(0, 2, 1))
+
+    def objective(X: FloatArray) -> float:
+        largest = np.linalg.norm(right @ X, 2, axis=(1, 2)).max()
+        return float(mu * largest**2 - np.vdot(pooled, X))
+
     X = checked = best = np.eye(len(pooled)) * (k / len(pooled))
-    Y, U, rho = program.right @ X, np.zeros_like(program.right), program.mu
-    value, bound = program.value(X), -math.inf
+    Y, U, rho = right @ X, np.zeros_like(right), mu
+    value, bound = objective(X), -math.inf
     for step in range(1, max_iter + 1):
-        target = symmetric_sum(program.left, Y - U) + program.pooled / rho
+        target = symmetric_sum(left, Y - U) + pooled / rho
         X = project_fantope(target / (2 * offset), k)
-        image = program.right @ X
+        image = right @ X
         relaxed = _OVER_RELAXATION * image + (1 - _OVER_RELAXATION) * Y
-        before, (Y, U) = Y, _clip(relaxed + U, rho / (2 * program.mu))
+        before, (Y, U) = Y, _clip(relaxed + U, rho / (2 * mu))
         if step % _CHECK_EVERY:
             continue
-        bound = max(bound, program.bound(rho * U))
-        if (found := program.value(X)) < value:
+        bound = max(bound, dual_bound(pooled, k, left, rho * U, mu))
+        if (found := objective(X)) < value:
             best, value = X, found
         moved, checked = float(np.abs(X - checked).max()), X
         if value - bound <= (tol if moved <= _STILL * tol else _SHARP * tol) * abs(value):
             break
         primal = float(np.linalg.norm(image - Y))
-        dual = rho * float(np.linalg.norm(symmetric_sum(program.left, Y - before)))
+        dual = rho * float(np.linalg.norm(symmetric_sum(left, Y - before)))
         factor = _balance(primal, dual) if step < max_iter / 2 else 1.0
         rho, U = rho * factor, U / factor
     if not math.isfinite(value - bound):

@@ -111,6 +111,7 @@ def solve_cutting_planes(
         history=np.array(search.history).reshape(-1, 2),
         lowest=objective.lowest,
         relaxed=relaxed,
+        bound_weights=search.slope,
     )
 
 
@@ -131,6 +132,7 @@ class _Search:
         self.last = problem.n_eigensolves + max_iter - 1
         self.points: list[Support] = []
         self.value, self.bound = math.inf, self.lowest
+        self.slope: FloatArray | None = None
         self.subspace = self.errors = np.empty((0, 0))
         self.scale = self.rounding = 0.0
         self.history: list[tuple[float, float]] = []
@@ -217,7 +219,10 @@ class _Search:
         found = self.problem.best_subspace(slope)
         # Values, products and sums over groups and cuts are rounded; sigma knows its own rounding.
         rounding = 8 * (len(slope) + len(cuts)) * UNIT * size
-        self.bound = max(self.bound, constant + found.sigma - rounding)
+        proved = constant + found.sigma - rounding
+        if self.slope is None or proved > self.bound:
+            self.slope = slope
+        self.bound = max(self.bound, proved)
         self.points.append(found)
         self._offer(found.subspace)
         self.cuts.check_bound(self.bound, self.value, size)

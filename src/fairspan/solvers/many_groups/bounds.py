@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from fairspan.objectives.robust import RobustFairObjective
@@ -14,7 +12,9 @@ def plain_bound(problem: SubspaceProblem, objective: RobustFairObjective) -> flo
     """Bound the objective from below by what PCA of all rows and of each group can reach.
 
     The mean over all pairs is at least sum_b p_b (sqrt m_b + sqrt ε_b)^2, where the total error is
-    at least PCA's and each m_b at least that of the group's own PCA.
+    at least PCA's and each m_b at least that of the group's own PCA; references cancel in it. Where
+    no group is counted down, λ times the largest of the groups' own best comes in addition, and may
+    be negative.
 
     Parameters
     ----------
@@ -29,9 +29,10 @@ def plain_bound(problem: SubspaceProblem, objective: RobustFairObjective) -> flo
         No subspace has a smaller objective.
     """
     bound = problem.best_subspace(objective.shares).sigma
-    terms = zip(np.eye(problem.n_groups), objective.shares, objective.radii, strict=True)
-    for unit, share, radius in terms:
-        if radius > 0:
-            least = max(problem.best_subspace(unit).sigma, 0.0)
-            bound += float(share) * (float(radius) + 2 * math.sqrt(radius * least))
-    return bound
+    counts_up = not objective.counts_down and objective.fairness_weight > 0
+    if not objective.radii.any() and not counts_up:
+        return bound
+    least = np.array([max(found.sigma, 0.0) for found in problem.own_best])
+    spread = objective.radii + 2 * np.sqrt(objective.radii * least)
+    bound += float(objective.shares @ spread)
+    return bound + float(objective.parts(least)[1].max()) if counts_up else bound

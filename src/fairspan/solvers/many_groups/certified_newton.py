@@ -23,8 +23,12 @@ from fairspan.solvers.two_groups.boundary import solve_boundary
 
 _FEW_STARTS = 4
 _MANY_STARTS = 40
+_MOST_GROUPS = 16
+"""Of more groups, so many are served best by a start of their own, and fewer starts are random."""
 _LIGHT = 100.0
 """Up to this fairness weight descents need no lighter ones before them."""
+_HEAVY = 1e6
+"""A proof for a heavier weight may fail by rounding alone."""
 _BUDGET = 1500.0
 """Work of a proof, in eigen-solves of 100 features."""
 _SHARES = (0.1, 0.4, 0.5)
@@ -71,13 +75,13 @@ def solve_newton(
     """
     solves_before = problem.n_eigensolves
     work = Work(0.0, max_time)
-    find = partial(_find, problem, objective, max_iter)
+    descend_from = partial(find, problem, objective, max_iter)
     first = problem.best_subspace(objective.shares).subspace if start is None else start
-    prover = Prover(problem, objective, find(first), tol, work, find)
+    prover = Prover(problem, objective, descend_from(first), tol, work, descend_from)
     bound = prover.quick()
     # A start that is proved at once needs no other.
     if start is not None and bound < prover.enough:
-        better = prover.learn(find(problem.best_subspace(objective.shares).subspace))
+        better = prover.learn(descend_from(problem.best_subspace(objective.shares).subspace))
         bound = max(bound, prover.quick()) if better else bound
     found = prover.known
     if bound < prover.enough and problem.n_groups == 2:
@@ -90,11 +94,18 @@ def solve_newton(
         more = _look_further(prover, effort, rng or np.random.default_rng(0))
         found = prover.known
         bound = max(bound, more)
-    weight = objective.fairness_weight
-    if not is_closed(problem, found.value, bound, tol, weight):
+    weight, size = objective.fairness_weight, objective.unreferenced(found.errors)
+    if not is_closed(problem, found.value, bound, tol, weight, size=size):
         bound = max(bound, plain_bound(problem, objective))
-    bound = safe_bound(bound, found.value, problem.scale)
-    proved = is_closed(problem, found.value, bound, tol, weight)
+        if weight > _HEAVY and objective.references is None:
+            # No heavier weight has a smaller optimum, and rounding is not multiplied by it.
+            lighter = replace(objective, fairness_weight=_HEAVY)
+            less = solve_newton(
+                problem, lighter, tol=tol, effort=effort, max_time=max_time, start=found.subspace
+            )
+            bound = max(bound, less.lower_bound)
+    bound = safe_bound(bound, found.value, problem.scale, size)
+    proved = is_closed(problem, found.value, bound, tol, weight, size=size)
     return SolverResult(
         components=found.subspace.T,
         group_errors=found.errors,
@@ -110,12 +121,28 @@ def solve_newton(
     )
 
 
-def _find(
+def find(
     problem: SubspaceProblem, objective: RobustFairObjective, max_iter: int, start: FloatArray
 ) -> Stationary:
     """Descend; where the gap counts for far more than the total, by ever larger weights.
 
     A descent that sees such a weight at once sticks to the ridge where it meets it.
+
+    Parameters
+    ----------
+    problem : SubspaceProblem
+        Moments and number of components.
+    objective : RobustFairObjective
+        What to minimise.
+    max_iter : int
+        Most iterations of a descent.
+    start : ndarray of shape (d, k)
+        Orthonormal columns.
+
+    Returns
+    -------
+    Stationary
+        Where the last descent ended.
     """
     method = descend_reduced if problem.is_large else descend
     last = objective.fairness_weight
@@ -128,7 +155,7 @@ def _find(
 def _look_further(prover: Prover, effort: float, rng: np.random.Generator) -> float:
     """Prove harder; where that fails start elsewhere, and go on."""
     problem, bound = prover.problem, -math.inf
-    stages = ((), _promising(problem, rng), _random(problem, effort, rng))
+    stages = ((), _promising(problem, prover.known.errors, rng), _random(problem, effort, rng))
     for starts, share in zip(stages, _SHARES, strict=True):
         better = [prover.learn(prover.descend(subspace)) for subspace in starts]
         prover.work.grant(share * effort * _BUDGET)
@@ -142,10 +169,13 @@ def _look_further(prover: Prover, effort: float, rng: np.random.Generator) -> fl
     return bound
 
 
-def _promising(problem: SubspaceProblem, rng: np.random.Generator) -> Iterator[FloatArray]:
+def _promising(
+    problem: SubspaceProblem, errors: FloatArray, rng: np.random.Generator
+) -> Iterator[FloatArray]:
     """Subspaces from which a better minimum may be reached: those that serve some groups best."""
     n = problem.n_groups
-    for weights in [np.full(n, 1 / n), *np.eye(n), *rng.dirichlet(np.ones(n), _FEW_STARTS)]:
+    worst = np.sort(np.argsort(-errors, kind="stable")[:_MOST_GROUPS])
+    for weights in [np.full(n, 1 / n), *np.eye(n)[worst], *rng.dirichlet(np.ones(n), _FEW_STARTS)]:
         yield problem.best_subspace(weights).subspace
     yield from random_subspaces(rng, _FEW_STARTS, problem.d, problem.k)
 
@@ -154,5 +184,5 @@ def _random(
     problem: SubspaceProblem, effort: float, rng: np.random.Generator
 ) -> Iterator[FloatArray]:
     if not problem.is_large:
-        some = round(_MANY_STARTS * min(effort, 1.0))
+        some = round(_MANY_STARTS * min(effort, 1.0, _MOST_GROUPS / problem.n_groups))
         yield from random_subspaces(rng, some, problem.d, problem.k)

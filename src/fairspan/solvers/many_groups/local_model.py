@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from fairspan.ground.types import FloatArray
-from fairspan.objectives.robust import Pair, RobustFairObjective, largest_difference
+from fairspan.objectives.robust import Pair, RobustFairObjective
 from fairspan.solvers.many_groups.simplex import simplex_quadratic
 
 Piece = TypeVar("Piece")
@@ -55,21 +55,21 @@ class LinearModel:
         """The pair whose linearised piece is largest after a change of the errors."""
         if len(dm) == 1 or self.objective.fairness_weight == 0:
             return (0, 0)
-        a, b = largest_difference(self.up + self.up_slope * dm, self.down + self.down_slope * dm)
+        up, down = self.up + self.up_slope * dm, self.down + self.down_slope * dm
+        a, b = self.objective.largest_pair(up, down)
         return int(a), int(b)
 
     def piece(self, pair: Pair) -> float:
         """Value of a piece at the point of linearisation."""
         a, b = pair
-        return self.base if a == b else float(self.base + self.up[a] - self.down[b])
+        return float(self.base + self.up[a] - self.down[b])
 
     def slope(self, pair: Pair) -> FloatArray:
         """Gradient of a piece."""
         a, b = pair
         slope = self.base_slope.copy()
-        if a != b:
-            slope[a] += self.up_slope[a]
-            slope[b] -= self.down_slope[b]
+        slope[a] += self.up_slope[a]
+        slope[b] -= self.down_slope[b]
         return slope
 
     def corrected(self, m: FloatArray, dm: FloatArray) -> LinearModel:

@@ -117,14 +117,14 @@ def descend(
         step = minimax_step(model, inverse, pairs, weights)
         pairs, weights = step.pieces, step.weights
         mixture = Mixture.of_pairs(objective, pairs, weights)
-        decrease = value - step.value
-        if decrease <= 1e-13 * abs(value):
+        decrease, size = value - step.value, objective.size(errors)
+        if decrease <= 1e-13 * size:
             break
         found = _line_search(problem, objective, local, model, step, inverse, value)
         if iteration < _EIGEN_STEPS or found is None:
             candidate = problem.best_subspace(step.slope)
             reached = objective.value(candidate.errors)
-            if reached < (value if found is None else found[2]) - 1e-14 * abs(value):
+            if reached < (value if found is None else found[2]) - 1e-14 * size:
                 found = candidate.subspace, candidate.errors, reached
         if found is None and cautious_steps < _CAUTIOUS_STEPS:
             # Where the curvature misleads, a larger one than there is leads downhill.
@@ -137,7 +137,7 @@ def descend(
         before = value
         V, errors, value = found
         history.append(value)
-        if before - value <= 1e-14 * abs(before):
+        if before - value <= 1e-14 * size:
             break
     return Stationary(V, errors, value, mixture, history)
 

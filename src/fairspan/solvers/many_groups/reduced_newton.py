@@ -67,7 +67,8 @@ def descend_reduced(
         history += found.history
         slope = found.mixture.slopes(np.maximum(found.errors, error_floor(problem)))
         true = problem.best_subspace(slope)
-        if float(slope @ (found.errors - true.errors)) <= _SETTLED * abs(found.value):
+        settled = _SETTLED * objective.size(found.errors)
+        if float(slope @ (found.errors - true.errors)) <= settled:
             break
         new = true.subspace
     errors = problem.errors(current)

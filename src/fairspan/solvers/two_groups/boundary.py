@@ -23,7 +23,7 @@ import numpy as np
 from fairspan.ground.types import FloatArray
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import LARGE, SubspaceProblem
-from fairspan.solvers.result import SolverResult, is_closed, relative_gap
+from fairspan.solvers.result import SolverResult, is_closed, relative_gap, safe_bound
 from fairspan.solvers.two_groups.curve import Curve, follow
 from fairspan.solvers.two_groups.faces import Face, settle_face
 from fairspan.solvers.two_groups.lines import (
@@ -38,6 +38,7 @@ from fairspan.solvers.two_groups.lines import (
     normal_angle,
     root_between,
 )
+from fairspan.solvers.two_groups.penalty import penalty_bound, penalty_weight
 from fairspan.solvers.two_groups.pieces import Lowest, TwoPieces
 
 _SLIDE_BELOW = 1e-2
@@ -123,15 +124,17 @@ class _Walk:
         self.first, self.last = self.pieces.angle_range(boundary.upper)
         self.best = math.inf
         self.best_subspace: FloatArray = np.empty((0, 0))
+        self.best_errors: FloatArray = np.zeros(2)
         self.arcs: list[tuple[float, int, Arc]] = []
         self.faces: dict[int, Face | None] = {}
         self.history: list[tuple[float, float]] = []
+        self._floor = -math.inf
         self._order = itertools.count()
         if not boundary.lines:
             shares = objective.shares
             boundary.add(math.atan2(shares[1], shares[0]))
         for line in boundary.lines:
-            self._offer(line.point, line.subspace)
+            self._learn(line)
         for left, right in itertools.pairwise([None, *boundary.lines, None]):
             self._push(left, right)
         self._record()
@@ -139,14 +142,30 @@ class _Walk:
     def bound(self) -> float:
         """What is proved so far."""
         known = [face.bound for face in self.faces.values() if face is not None]
-        return min([self.best, *known, *(arc[0] for arc in self.arcs[:1])])
+        if not self.arcs:
+            known.append(max(map(self._at_point, self.boundary.lines)))
+        lowest = min([self.best, *known, *(arc[0] for arc in self.arcs[:1])])
+        scale = self.boundary.problem.scale
+        return lowest if self._floor <= lowest else safe_bound(self._floor, self.best, scale)
+
+    def _at_point(self, line: Line) -> float:
+        """Bound the objective by one line, where its gradient has the line's angle everywhere."""
+        if not self.first <= line.angle <= self.last:
+            return -math.inf
+        rounding = self.boundary.problem.rounding
+        guard = line.slack + float(rounding[0]), line.slack + float(rounding[1])
+        return max(self.pieces.guarded(line.point, guard))
 
     def is_closed(self, tol: float) -> bool:
-        weight = self.objective.fairness_weight
-        return is_closed(self.boundary.problem, self.best, self.bound(), tol, weight)
+        problem, weight = self.boundary.problem, self.objective.fairness_weight
+        return is_closed(problem, self.best, self.bound(), tol, weight, size=self._size())
 
     def gap(self) -> float:
-        return relative_gap(self.best, self.bound(), self.boundary.problem.scale)
+        scale = self.boundary.problem.scale
+        return relative_gap(self.best, self.bound(), scale, size=self._size())
+
+    def _size(self) -> float | None:
+        return self.objective.unreferenced(self.best_errors)
 
     def split(self, arc: Arc) -> bool:
         """Add the line that cuts the lowest point of an arc; False if the arc is too thin."""
@@ -155,7 +174,7 @@ class _Walk:
             return False
         heapq.heappop(self.arcs)
         line = self.boundary.add(angle)
-        self._offer(line.point, line.subspace)
+        self._learn(line)
         for group in (0, 1):
             if line.point[group] == 0 and self.pieces.radii[group] > 0:
                 self._settle(group)
@@ -179,9 +198,11 @@ class _Walk:
         place = follow(Curve(problem), self.objective, nearest.angle)
         if place is not None:
             subspace = place.subspace
-            value = self.pieces.value(self._errors(subspace))
-            if value <= self.best + min(_ROUNDING, 0.5 * tol) * abs(self.best):
-                self.best, self.best_subspace = value, subspace
+            errors = self._errors(subspace)
+            value = self.pieces.value(errors)
+            size = self.objective.size(self.best_errors)
+            if value <= self.best + min(_ROUNDING, 0.5 * tol) * size:
+                self._take(errors, value, subspace)
 
     def slide(self, arc: Arc) -> bool:
         """Look for the ridge on the path between the subspaces at both ends of an arc."""
@@ -210,10 +231,25 @@ class _Walk:
         found = self.boundary.problem.errors(subspace)
         return float(found[0]), float(found[1])
 
+    def _learn(self, line: Line) -> None:
+        """Offer a line's point; without radii, take what it proves of a lighter weight as well.
+
+        No heavier weight has a smaller optimum, and by its polygon a heavy one multiplies rounding.
+        """
+        self._offer(line.point, line.subspace)
+        weight = penalty_weight(line, self.objective.shares)
+        o = self.objective
+        plain = o.counts_down and o.references is None and not o.radii.any()
+        if weight <= o.fairness_weight and plain:
+            self._floor = max(self._floor, penalty_bound(line))
+
     def _offer(self, point: Point, subspace: FloatArray) -> None:
         value = self.pieces.value(point)
         if value < self.best:
-            self.best, self.best_subspace = value, subspace
+            self._take(point, value, subspace)
+
+    def _take(self, point: Point, value: float, subspace: FloatArray) -> None:
+        self.best, self.best_errors, self.best_subspace = value, np.array(point), subspace
 
     def _settle(self, group: int) -> None:
         """Take what is near an axis out of the walk, once it is known to reach the axis."""

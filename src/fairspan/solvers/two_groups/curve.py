@@ -169,7 +169,7 @@ def follow(curve: Curve, objective: RobustFairObjective, start: float) -> Place 
     # Gradients hardly turn with the errors, so that their angles are good guesses.
     first, last = (pieces.gradient_angle(a, place.errors) for a in (0, 1))
     piece = pieces.active(place.errors)
-    close = abs(pieces.ridge(place.errors)) <= _CLOSE_TO_RIDGE * abs(pieces.value(place.errors))
+    close = abs(pieces.ridge(place.errors)) <= _CLOSE_TO_RIDGE * pieces.size(place.errors)
     if objective.fairness_weight > 0 and close and first < start < last:
         near = curve.at(start + (_NUDGE if piece else -_NUDGE))
         rise = pieces.ridge(near.errors) - pieces.ridge(place.errors)
@@ -204,7 +204,7 @@ def _stationary(curve: Curve, pieces: TwoPieces, piece: int, place: Place) -> Pl
 
 def _ridge(curve: Curve, pieces: TwoPieces, first: Place, last: Place) -> Place | None:
     """Where both pieces are equal."""
-    scale = abs(pieces.value(first.errors)) or 1.0
+    scale = pieces.size(first.errors) or 1.0
     return _secant(curve, lambda at: pieces.ridge(at.errors) / scale, first, last)
 
 

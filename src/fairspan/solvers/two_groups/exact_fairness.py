@@ -117,7 +117,9 @@ class _Search:
     """
 
     def __init__(self, boundary: Boundary, max_gap: float) -> None:
-        self.boundary, self.problem, self.max_gap = boundary, boundary.problem, max_gap
+        self.boundary, self.problem = boundary, boundary.problem
+        # No errors differ by more than the largest variance; beyond it only rounding would grow.
+        self.max_gap = min(max_gap, float(self.problem.traces.max()))
         self.rounding = float(self.problem.rounding.sum())
         self.near = self.far = pca_line(boundary)
         self.sign = 1.0 if self.near.point[0] >= self.near.point[1] else -1.0

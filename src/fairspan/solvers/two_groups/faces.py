@@ -84,7 +84,7 @@ def settle_face(problem: SubspaceProblem, pieces: TwoPieces, group: int) -> Face
         fall = deflated.fall(1.0, lower, y, guard)
         rise = deflated.fall(-1.0, upper, y, guard)
         bound = near.bound(fall, rise, y)
-        if bound >= near.on_axis * (1 - 1e-10):
+        if bound >= near.on_axis - 1e-10 * near.size:
             return Face(y * y, bound, [deflated.subspace(1.0), deflated.subspace(-1.0)])
         y /= 8
     return None
@@ -97,7 +97,8 @@ class _NearAxis:
         self.pieces, self.group, self.least, self.most = pieces, group, least, most
         start: Point = (0.0, least) if group == 0 else (least, 0.0)
         end: Point = (0.0, most) if group == 0 else (most, 0.0)
-        self.on_axis = pieces.lowest_on([start, end], (0.0, 0.0)).bound
+        lowest = pieces.lowest_on([start, end], (0.0, 0.0))
+        self.on_axis, self.size = lowest.bound, pieces.size(lowest.point)
 
     def bound(self, fall: float, rise: float, y: float) -> float:
         """Bound the objective up to y, for errors from least - fall y to most + rise y."""
@@ -119,6 +120,7 @@ class _NearAxis:
         values = [
             max(self.pieces.coefficients[a][self.group], 0.0) * own
             + self.pieces.term(a, 1 - self.group, error)
+            + self.pieces.constants[a]
             for a in (0, 1)
         ]
         return values[0], values[1]

@@ -9,6 +9,8 @@ import itertools
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from fairspan.objectives.robust import RobustFairObjective, worst_error, worst_error_slope
 from fairspan.solvers.two_groups.lines import Point, root_between
 
@@ -25,7 +27,9 @@ class Lowest(NamedTuple):
 
 
 class TwoPieces:
-    """J_0 (group 0 counted up, group 1 down), J_1 (the reverse), and F = max(J_0, J_1).
+    """J_0 (group 0 counted up), J_1 (group 1 counted up), and F = max(J_0, J_1).
+
+    The other group is counted down, if any is. If only one group is compared, both are its piece.
 
     Parameters
     ----------
@@ -35,27 +39,49 @@ class TwoPieces:
 
     def __init__(self, objective: RobustFairObjective) -> None:
         self.radii: Point = tuple(objective.radii.tolist())
-        (p0, p1), weight = objective.shares.tolist(), objective.fairness_weight
-        self.coefficients = ((p0 + weight, p1 - weight), (p0 - weight, p1 + weight))
+        raised = (0, 1)
+        if objective.in_gap is not None and not objective.in_gap.all():
+            raised = (int(np.argmax(objective.in_gap)),) * 2
+        pairs = [(a, 1 - a if objective.counts_down else a) for a in raised]
+        first, second = (tuple(objective.coefficients(pair).tolist()) for pair in pairs)
+        self.coefficients: tuple[Point, Point] = first, second
+        self.constants = objective.constant(pairs[0]), objective.constant(pairs[1])
+        self.shares: Point = tuple(objective.shares.tolist())
+        self.weight = objective.fairness_weight
+        # Whether each piece counts a group up (1), down (-1) or as it is (0).
+        self._signs = [
+            [(a == group) - (objective.counts_down and b == group) for group in (0, 1)]
+            for a, b in pairs
+        ]
         self._edges = math.sqrt(self.radii[0]), math.sqrt(self.radii[1])
 
     def term(self, a: int, group: int, error: float) -> float:
-        """Part of one group in J_a."""
+        """Part of one group in J_a, the constant apart."""
         return worst_error(self.coefficients[a][group], error, self.radii[group])
 
     def both(self, m: Point) -> Point:
         """Values of J_0 and J_1, as the objective defines them, without calls."""
-        (up0, down1), (down0, up1) = self.coefficients
+        (_, down1), (down0, _) = self.coefficients
+        (p0, p1), weight = self.shares, self.weight
+        (up0, fall1), (fall0, up1) = self._signs
+        first, second = self.constants
         root0, root1 = math.sqrt(m[0]), math.sqrt(m[1])
         edge0, edge1 = self._edges
         high0, high1 = (root0 + edge0) ** 2, (root1 + edge1) ** 2
         low0 = high0 if down0 >= 0 else max(root0 - edge0, 0.0) ** 2
         low1 = high1 if down1 >= 0 else max(root1 - edge1, 0.0) ** 2
-        return up0 * high0 + down1 * low1, down0 * low0 + up1 * high1
+        # The difference first: a heavy weight leaves nothing of the shares in the coefficients.
+        first += p0 * high0 + p1 * low1 + weight * (up0 * high0 + fall1 * low1)
+        return first, second + p0 * low0 + p1 * high1 + weight * (fall0 * low0 + up1 * high1)
 
     def value(self, m: Point) -> float:
         """Value of F."""
         return max(self.both(m))
+
+    def size(self, m: Point) -> float:
+        """Value of F without references, against which gaps are measured."""
+        first, second = self.both(m)
+        return max(first - self.constants[0], second - self.constants[1])
 
     def ridge(self, m: Point) -> float:
         """J_0 - J_1: negative before the ridge where both are equal, positive after it."""
@@ -112,7 +138,7 @@ class TwoPieces:
             if before * side < 0:
                 points.append((self._crossing(start, end), True))
             points.append((end, False))
-        safe = [self._guarded(m, guard) for m, _ in points]
+        safe = [self.guarded(m, guard) for m, _ in points]
         bound = min(
             max(min(start[0], end[0]), min(start[1], end[1]))
             for start, end in itertools.pairwise(safe)
@@ -129,7 +155,7 @@ class TwoPieces:
 
         return at(root_between(lambda share: self.ridge(at(share))))
 
-    def _guarded(self, m: Point, guard: Point) -> Point:
+    def guarded(self, m: Point, guard: Point) -> Point:
         """Both pieces at the worst point within the guard; each is monotone in each error."""
         (_, down1), (down0, _) = self.coefficients
         less = max(m[0] - guard[0], 0.0), max(m[1] - guard[1], 0.0)

@@ -1,4 +1,4 @@
-"""Plots of components: their loadings, and rows projected on them."""
+"""Plots of a fitted model: its components, rows projected on them, and how it was solved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from fairspan.estimators.robust import plain_pca
 from fairspan.ground import palette
 from fairspan.ground.parameters import check_integer, is_integer, is_listing
 from fairspan.moments.groups import Groups
-from fairspan.plotting._axes import axes_or_new, tidy
+from fairspan.plotting._axes import axes_or_new, finished, tidy
+from fairspan.solvers.result import SolverResult
+from fairspan.words import share_at_most
 
 
 def plot_loadings(model: Any, *, component: int = 0, n_features: int = 12, ax: Any = None) -> Any:
@@ -134,8 +136,54 @@ def plot_projection(
         axes.scatter(
             rows[:, first], rows[:, second], s=14, alpha=0.6, lw=0, color=color, label=str(label)
         )
-    axes.set_xlabel(f"component {first + 1}")
-    axes.set_ylabel(f"component {second + 1}")
-    if len(groups.labels) > 1:
-        axes.legend(frameon=False)
-    return tidy(axes)
+    x, y = (f"component {place + 1}" for place in chosen)
+    return finished(axes, x, y, legend=len(groups.labels) > 1)
+
+
+def plot_history(model: Any, *, ax: Any = None) -> Any:
+    """Draw the best value and the certified bound after each iteration.
+
+    Parameters
+    ----------
+    model : fitted estimator or SolverResult
+        What was solved.
+    ax : matplotlib axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fairspan import RobustFairPCA, plotting
+    >>> data = load_breast_cancer()
+    >>> pca = RobustFairPCA(3, standardize=True).fit(data.data, sensitive_features=data.target)
+    >>> ax = plotting.plot_history(pca, ax=Figure().subplots())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['best value', 'proved bound']
+    """
+    result = getattr(model, "result_", model)
+    if not isinstance(result, SolverResult):
+        raise TypeError(
+            f"model is a {type(model).__name__}; give a fitted estimator of fairspan, or its "
+            "result_."
+        )
+    if not len(result.history):
+        raise ValueError(f"Solver {result.solver!r} has no history, because it did not iterate.")
+    # The last step may be a look between two points, after which nothing more is recorded.
+    value, bound = np.vstack([result.history, [result.objective, result.lower_bound]]).T
+    iterations = np.arange(1, len(value) + 1)
+    axes = axes_or_new(ax)
+    axes.step(iterations, value, where="post", color=palette.CURVE, lw=2, label="best value")
+    proved = np.isfinite(bound)
+    if proved.any():
+        at, low, high = iterations[proved], bound[proved], value[proved]
+        axes.step(at, low, where="post", color=palette.FAIR, lw=2, label="proved bound")
+        axes.fill_between(at, low, high, step="post", color=palette.REGION, lw=0, zorder=0)
+    axes.set_title(f"{result.solver}: proved within {share_at_most(result.optimality_gap)}")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    return finished(axes, "iteration", "objective")

@@ -1,0 +1,331 @@
+"""Constants, gaps and histories of a fitted estimator."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairspan.convergence import proximal
+from fairspan.estimators.robust import RobustFairPCA
+from fairspan.fitting import prepare
+from fairspan.ground.parameters import check_integer, check_number, is_integer
+from fairspan.ground.types import FloatArray, IntArray
+from fairspan.moments.projection import check_orthonormal
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.descent import solve_subgradient
+
+
+class ProximalPoint(NamedTuple):
+    """A proximal point.
+
+    Attributes
+    ----------
+    components : ndarray of shape (n_components, n_features)
+        The subspace of the proximal point.
+    envelope, envelope_bound : float
+        The Moreau envelope at the given subspace, and a proved lower bound of it.
+    gap : float
+        The stationarity gap: distance to the proximal point over the smoothing.
+    smoothing : float
+        The smoothing that was used.
+    """
+
+    components: FloatArray
+    envelope: float
+    envelope_bound: float
+    gap: float
+    smoothing: float
+
+
+class ConvergenceHistory(NamedTuple):
+    """Values and stationarity gaps on the way of a descent.
+
+    Attributes
+    ----------
+    steps : ndarray of int
+        Numbers of steps.
+    values, gaps : ndarray of float
+        The objective and the stationarity gap of the iterate after these steps.
+    rate_bound : float
+        What the theorem proves of the smallest gap over all iterates.
+    smoothing : float
+        The smoothing of the gaps.
+    """
+
+    steps: IntArray
+    values: FloatArray
+    gaps: FloatArray
+    rate_bound: float
+    smoothing: float
+
+
+def lipschitz_constant(model: RobustFairPCA) -> float:
+    """Bound all difference quotients of the objective as a function of the lost directions.
+
+    Parameters
+    ----------
+    model : RobustFairPCA
+        A fitted estimator.
+
+    Returns
+    -------
+    float
+        The constant L of the convergence theorem, corrected: a sum where the paper takes the
+        largest term.
+    """
+    return proximal.lipschitz_constant(*_parts(model))
+
+
+def weak_convexity(model: RobustFairPCA) -> float:
+    """Give the modulus of weak convexity of the objective; 0 where it is convex.
+
+    Parameters
+    ----------
+    model : RobustFairPCA
+        A fitted estimator.
+
+    Returns
+    -------
+    float
+        The modulus.
+    """
+    return proximal.weak_convexity(*_parts(model))
+
+
+def proximal_point(
+    model: RobustFairPCA, components: Any = None, *, smoothing: float | None = None
+) -> ProximalPoint:
+    """Find the proximal point of a subspace, with a proof of how exact it is.
+
+    Parameters
+    ----------
+    model : RobustFairPCA
+        A fitted estimator, whose objective is meant.
+    components : array-like of shape (n_components, n_features), optional
+        Orthonormal rows, such as an iterate; the model's own by default.
+    smoothing : float, optional
+        The smoothing of the Moreau envelope, below 1 / (weak convexity + L); by default half of it.
+
+    Returns
+    -------
+    ProximalPoint
+        The point, the envelope and the stationarity gap.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fairspan import RobustFairPCA
+    >>> from fairspan.convergence import stationarity_gap
+    >>> data = load_breast_cancer()
+    >>> pca = RobustFairPCA(3, standardize=True).fit(data.data, sensitive_features=data.target)
+    >>> round(stationarity_gap(pca), 4)  # the optimum is stationary
+    0.0
+    >>> plain = RobustFairPCA(3, fairness_weight=0, standardize=True)
+    >>> plain = plain.fit(data.data, sensitive_features=data.target)
+    >>> round(stationarity_gap(pca, plain.components_), 1)
+    6.6
+    """
+    problem, objective = _parts(model)
+    V = _components(model, components)
+    used = _smoothing(problem, objective, smoothing)
+    found = proximal.proximal_point(problem, objective, V.T, used)
+    kept = np.linalg.qr(found.lost, mode="complete")[0][:, found.lost.shape[1] :].T
+    return ProximalPoint(kept, found.value, found.bound, found.distance / used, used)
+
+
+def moreau_envelope(
+    model: RobustFairPCA, components: Any = None, *, smoothing: float | None = None
+) -> float:
+    """Give the Moreau envelope of the objective at a subspace.
+
+    Parameters
+    ----------
+    model : RobustFairPCA
+        A fitted estimator, whose objective is meant.
+    components : array-like of shape (n_components, n_features), optional
+        Orthonormal rows; the model's own by default.
+    smoothing : float, optional
+        As in :func:`proximal_point`.
+
+    Returns
+    -------
+    float
+        The envelope, at most the objective.
+    """
+    return proximal_point(model, components, smoothing=smoothing).envelope
+
+
+def stationarity_gap(
+    model: RobustFairPCA, components: Any = None, *, smoothing: float | None = None
+) -> float:
+    """Measure how far a subspace is from being stationary.
+
+    The gap is the distance to the proximal point over the smoothing: 0 at stationary points only.
+    It is the quantity that the convergence theorem bounds.
+
+    Parameters
+    ----------
+    model : RobustFairPCA
+        A fitted estimator, whose objective is meant.
+    components : array-like of shape (n_components, n_features), optional
+        Orthonormal rows; the model's own by default.
+    smoothing : float, optional
+        As in :func:`proximal_point`.
+
+    Returns
+    -------
+    float
+        The gap.
+    """
+    return proximal_point(model, components, smoothing=smoothing).gap
+
+
+def rate_bound(
+    model: RobustFairPCA,
+    start: Any,
+    n_steps: int | None = None,
+    *,
+    smoothing: float | None = None,
+) -> float:
+    """Bound the smallest stationarity gap over the iterates of a descent.
+
+    Parameters
+    ----------
+    model : RobustFairPCA
+        A fitted estimator, whose objective and lower bound are meant.
+    start : array-like of shape (n_components, n_features)
+        Where the descent starts.
+    n_steps : int, optional
+        Its steps, each of length 1 / sqrt(n_steps + 1); the model's ``max_iter`` by default.
+    smoothing : float, optional
+        As in :func:`proximal_point`.
+
+    Returns
+    -------
+    float
+        The bound of the theorem; it falls like n_steps ** -0.25.
+    """
+    steps = check_integer("n_steps", model.max_iter if n_steps is None else n_steps, 1)
+    problem, objective = _parts(model)
+    value = objective.value(problem.errors(_components(model, start).T))
+    used = _smoothing(problem, objective, smoothing)
+    return _rate(problem, objective, value - model.lower_bound_, steps, used)
+
+
+def convergence_history(
+    model: RobustFairPCA, *, every: int = 10, smoothing: float | None = None
+) -> ConvergenceHistory:
+    """Repeat the descent of a fit and follow the start that it chose.
+
+    Parameters
+    ----------
+    model : RobustFairPCA
+        Fitted with ``solver="subgradient"`` and an integer ``random_state``.
+    every : int, default=10
+        Steps between two recorded iterates; the first and the last are always recorded.
+    smoothing : float, optional
+        As in :func:`proximal_point`.
+
+    Returns
+    -------
+    ConvergenceHistory
+        Values and gaps, which :func:`fairspan.plotting.plot_convergence` draws.
+    """
+    check_integer("every", every, 1)
+    problem, objective = _parts(model)
+    if model.solver != "subgradient":
+        raise ValueError(
+            f"solver={model.solver!r} takes no descent steps; fit with solver='subgradient'."
+        )
+    if not is_integer(model.random_state):
+        raise ValueError(
+            f"random_state={model.random_state!r}: a descent can be repeated only from an integer "
+            "seed; fit with random_state=0, say."
+        )
+    used = _smoothing(problem, objective, smoothing)
+    kept = _walk(model, every)
+    found = [proximal.proximal_point(problem, objective, V, used) for V in kept.values()]
+    values = np.array([objective.value(problem.errors(V)) for V in kept.values()])
+    gaps = np.array([one.distance for one in found]) / used
+    decrease = float(values[0]) - model.lower_bound_
+    bound = _rate(problem, objective, decrease, model.max_iter, used)
+    return ConvergenceHistory(np.array(list(kept)), values, gaps, bound, used)
+
+
+def _walk(model: RobustFairPCA, every: int) -> dict[int, FloatArray]:
+    """Walk once to learn which start the fit chose, and once to keep some of its iterates."""
+    prepared = prepare(model.moments_, model.standardize, room=model.n_components, warn=False)
+    problem = prepared.problem(model.n_components, model._counting())
+    best, chosen, iterates = math.inf, 0, {}
+    objective, last = model._fitted_objective, model.max_iter
+
+    def choose(step: int, winner: int, V: FloatArray) -> None:
+        nonlocal best, chosen
+        value = objective.value(problem.errors(V[winner]))
+        if value < best if model.iterate == "best" else step == last:
+            best, chosen = value, winner
+
+    def keep(step: int, winner: int, V: FloatArray) -> None:
+        if step % every == 0 or step == last:
+            iterates[step] = prepared.in_features(V[chosen].T).T
+
+    for watch in (choose, keep):
+        options = model._options()
+        solve_subgradient(
+            problem,
+            objective,
+            max_iter=last,
+            n_init=options.n_init,
+            retraction=options.retraction,
+            start_at_pca=options.start_at_pca,
+            rng=options.rng,
+            watch=watch,
+        )
+    return iterates
+
+
+def _parts(model: Any) -> tuple[SubspaceProblem, RobustFairObjective]:
+    if not hasattr(model, "_fitted_objective"):
+        raise TypeError(f"model is {model!r}; give a fitted RobustFairPCA.")
+    prepared = prepare(model.moments_, model.standardize, warn=False)
+    return prepared.problem(len(model.components_), model._counting()), model._fitted_objective
+
+
+def _components(model: RobustFairPCA, components: Any) -> FloatArray:
+    V = check_orthonormal(model.components_ if components is None else components)
+    if V.shape != model.components_.shape:
+        raise ValueError(
+            f"components have shape {V.shape}; those of the model have {model.components_.shape}."
+        )
+    return V
+
+
+def _smoothing(
+    problem: SubspaceProblem, objective: RobustFairObjective, given: float | None
+) -> float:
+    total = proximal.weak_convexity(problem, objective)
+    total += proximal.lipschitz_constant(problem, objective)
+    limit = 1 / total if total > 0 else 1.0
+    if given is None:
+        return limit / 2
+    if not check_number("smoothing", given, positive=True) < limit:
+        raise ValueError(
+            f"smoothing={given} must be below 1 / (weak convexity + L) = {limit:.6g}, where the "
+            "proximal point is unique; leave it out for half of that."
+        )
+    return float(given)
+
+
+def _rate(
+    problem: SubspaceProblem,
+    objective: RobustFairObjective,
+    decrease: float,
+    steps: int,
+    smoothing: float,
+) -> float:
+    L = proximal.lipschitz_constant(problem, objective)
+    left = 1 - smoothing * (L + proximal.weak_convexity(problem, objective))
+    return math.sqrt((2 * decrease + L**2 / smoothing) / (left * math.sqrt(steps + 1)))

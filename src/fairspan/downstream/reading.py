@@ -1,0 +1,71 @@
+"""What the figures say in words, as far as they say it: differences to PCA whose sign is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairspan.downstream.candidates import NO_REDUCTION, PCA
+from fairspan.downstream.result import Choice, DownstreamResult
+from fairspan.words import plural
+
+
+def shown_metrics(result: DownstreamResult) -> list[str]:
+    """Metrics as they were asked for, without the differences that come with each of them."""
+    ending = "_difference"
+    return [
+        name
+        for name in result.metrics
+        if not name.endswith(ending) or name.removesuffix(ending) not in result.metrics
+    ]
+
+
+def with_interval(row: dict[str, Any]) -> str:
+    """Write a mean with the half width of its interval."""
+    text = f"{row['mean']:.3f}"
+    return text if row["low"] is None else f"{text} ± {row['high'] - row['mean']:.3f}"
+
+
+def against_pca(result: DownstreamResult) -> list[str]:
+    """Say for each disparity which methods lower or raise it, compared with PCA of that size."""
+    disparities = [name for name in shown_metrics(result) if name.endswith("_difference")]
+    disparities = disparities or [name for name in result.metrics if name.endswith("_difference")]
+    return [_sentence(result, name) for name in disparities]
+
+
+def _sentence(result: DownstreamResult, metric: str) -> str:
+    found: dict[str, list[str]] = {"lower": [], "higher": [], "not shown": []}
+    for row in result.summary(metric):
+        if row["group"] is not None or row["method"] in (PCA, NO_REDUCTION):
+            continue
+        low, high = row["minus_pca_low"], row["minus_pca_high"]
+        unclear = low is None or low <= 0 <= high
+        kind = "not shown" if unclear else "lower" if high < 0 else "higher"
+        found[kind].append(_name(row["method"], row["n_components"], row["fairness_weight"]))
+    parts = [
+        f"{kind} after {', '.join(found[kind])}" for kind in ("lower", "higher") if found[kind]
+    ]
+    parts += [f"no change is shown after {', '.join(found['not shown'])}"] * bool(
+        found["not shown"]
+    )
+    name = metric.replace("_", " ")
+    if not parts:
+        return f"The {name} has nothing to be compared with PCA."
+    return f"The {name}, compared with PCA of the same size: {'; '.join(parts)}."
+
+
+def of_choice(choice: Choice, shown: list[str]) -> str:
+    """Say what a rule chose, and what that did on rows the choice had not seen."""
+    counts = {key: choice.chosen.count(key) for key in dict.fromkeys(choice.chosen)}
+    named = [f"{_name(*key)} in {plural(n, 'split')}" for key, n in counts.items()]
+    text = f"Rule: {choice.rule}. Chosen on training rows: {', '.join(named)}."
+    broken = len(choice.chosen) - choice.within_limits
+    if broken:
+        text += f" In {plural(broken, 'split')} nothing kept the limits; the nearest was taken."
+    rows = [row for row in choice.values if row["metric"] in shown]
+    values = [f"{row['metric'].replace('_', ' ')} {with_interval(row)}" for row in rows]
+    return f"{text} On the other rows: {', '.join(values)}."
+
+
+def _name(method: str, k: int | None, weight: float | None) -> str:
+    size = "" if k is None else f" k = {k}"
+    return f"{method}{size}{'' if weight is None else f' (weight {weight:g})'}"

@@ -1,0 +1,224 @@
+"""What was measured: tidy rows, summaries with intervals, choices by a rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from fairspan.downstream.candidates import NO_REDUCTION, PCA
+from fairspan.downstream.rule import Rule
+from fairspan.downstream.split import Row
+from fairspan.ground import defaults
+from fairspan.ground.extras import as_frame
+
+Key = tuple[str, int | None, float | None]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a rule chose on training rows, and how that did on rows the choice had not seen.
+
+    Attributes
+    ----------
+    rule : str
+        The rule.
+    chosen : list of tuple
+        In each split the method, the number of components and the fairness weight.
+    within_limits : int
+        Splits where some candidate kept the limits on training rows; in the others the one that
+        broke them least was chosen.
+    values : list of dict
+        For each metric its mean over splits and its interval.
+    """
+
+    rule: str
+    chosen: list[Key]
+    within_limits: int
+    values: list[Row]
+
+
+@dataclass(frozen=True, repr=False)
+class DownstreamResult:
+    """Performance and disparity of a model after each projection, over repeated splits.
+
+    Attributes
+    ----------
+    rows : list of dict
+        Tidy values: method, n_components, fairness_weight, split, stage, metric, group, value. The
+        group is None for values of all rows; rows of stage "inner" serve :meth:`best` only.
+    group_labels : tuple of str
+        The groups.
+    classes : tuple of str or None
+        The classes; the second of two is the positive one. None for a regression.
+    model : str
+        What was trained.
+    n_splits : int
+        Number of splits.
+    n_train : int
+        Rows that each split fits to.
+    n_test : int
+        Rows that each split measures on.
+    metrics : tuple of str
+        Names of all metrics.
+    """
+
+    rows: list[Row] = field(repr=False)
+    group_labels: tuple[str, ...]
+    classes: tuple[str, ...] | None
+    model: str
+    n_splits: int
+    n_train: int
+    n_test: int
+    metrics: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return (
+            f"DownstreamResult({len(self._values('outer', self.metrics[0], None))} candidates, "
+            f"{self.n_splits} splits, model {self.model}, metrics {', '.join(self.metrics)})"
+        )
+
+    def to_frame(self) -> Any:
+        """Return all values on held-out rows as a tidy table.
+
+        Returns
+        -------
+        pandas.DataFrame or list of dict
+            A row for each candidate, split, metric and group.
+        """
+        outer = [row for row in self.rows if row["stage"] == "outer"]
+        return as_frame([{k: v for k, v in row.items() if k != "stage"} for row in outer])
+
+    def summary(self, metrics: str | Iterable[str] | None = None) -> list[Row]:
+        """Average over splits, with intervals and with paired differences.
+
+        The splits overlap, so their values are not independent; the variance of a mean over J
+        splits is taken as (1/J + n_test/n_train) times the variance over splits (Nadeau and Bengio,
+        2003), with J - 1 degrees of freedom.
+
+        Parameters
+        ----------
+        metrics : str or iterable of str, optional
+            The metrics to list; all by default.
+
+        Returns
+        -------
+        list of dict
+            For each candidate, metric and group: mean, low, high; the mean difference to PCA with
+            as many components, and to no reduction, with their intervals.
+        """
+        wanted = [metrics] if isinstance(metrics, str) else metrics or self.metrics
+        table: list[Row] = []
+        for metric in wanted:
+            if metric not in self.metrics:
+                raise ValueError(
+                    f"metrics: {metric!r} was not measured; measured were "
+                    f"{', '.join(self.metrics)}."
+                )
+            for group in (None, *self.group_labels):
+                values = self._values("outer", metric, group)
+                for key, found in values.items():
+                    method, k, weight = key
+                    row = {"method": method, "n_components": k, "fairness_weight": weight}
+                    row |= {"metric": metric, "group": group, **self._interval("", found)}
+                    for name, other in (
+                        ("pca", (PCA, k, None)),
+                        ("none", (NO_REDUCTION,) + 2 * (None,)),
+                    ):
+                        against = values.get(other) if other != key else None
+                        apart = None if against is None else found - against
+                        row |= self._interval(f"minus_{name}_", apart)
+                    table.append(row)
+        return table
+
+    def best(self, rule: str) -> Choice:
+        """Choose by a rule on training rows in each split, and report the held-out rows.
+
+        Parameters
+        ----------
+        rule : str
+            Such as "highest accuracy with demographic_parity_difference <= 0.1". Where no candidate
+            keeps the limits, the one that breaks them least is chosen.
+
+        Returns
+        -------
+        Choice
+            What was chosen, and the honest means with their intervals.
+        """
+        goal = Rule.parse(rule, self.metrics)
+        named = dict.fromkeys([goal.metric, *(limit[0] for limit in goal.limits)])
+        inner = {metric: self._values("inner", metric, None) for metric in named}
+        if not inner[goal.metric]:
+            raise ValueError("best chooses on inner splits; assess with inner_splits=1 or more.")
+        chosen, kept = [], 0
+        for split in range(self.n_splits):
+            scores = {
+                key: {metric: float(inner[metric][key][split]) for metric in named}
+                for key in inner[goal.metric]
+            }
+            key = min(scores, key=lambda key: goal.order(scores[key]))
+            chosen.append(key)
+            kept += goal.violation(scores[key]) == 0
+        values = []
+        for metric in self.metrics:
+            outer = self._values("outer", metric, None)
+            picked = np.array([outer[key][split] for split, key in enumerate(chosen)])
+            values.append({"metric": metric, **self._interval("", picked)})
+        return Choice(rule, chosen, kept, values)
+
+    def to_json(self) -> str:
+        """Return everything as text.
+
+        Returns
+        -------
+        str
+            JSON: what was done, the summary, and all values.
+        """
+        about = {key: value for key, value in vars(self).items() if key != "rows"}
+        return json.dumps({**about, "summary": self.summary(), "rows": self.rows}, indent=1)
+
+    def plot(self, x: str | None = None, y: str | None = None, ax: Any = None) -> Any:
+        """Draw disparity against performance, one point for each candidate.
+
+        Parameters
+        ----------
+        x, y : str, optional
+            Metrics; by default the first one measured and the last one.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+        """
+        from fairspan.plotting import plot_downstream
+
+        return plot_downstream(self, x, y, ax)
+
+    def _values(self, stage: str, metric: str, group: str | None) -> dict[Key, Any]:
+        """Return the values of each candidate by split; the mean over several inner splits."""
+        found: dict[Key, dict[int, list[float]]] = {}
+        for row in self.rows:
+            if (row["stage"], row["metric"], row["group"]) == (stage, metric, group):
+                key = row["method"], row["n_components"], row["fairness_weight"]
+                found.setdefault(key, {}).setdefault(row["split"], []).append(row["value"])
+        return {
+            key: np.array([np.mean(values[split]) for split in sorted(values)])
+            for key, values in found.items()
+        }
+
+    def _interval(self, name: str, values: Any) -> Row:
+        """Return mean and interval over splits, corrected for their overlap."""
+        if values is None:
+            return {f"{name}mean": None, f"{name}low": None, f"{name}high": None}
+        mean, count = float(np.mean(values)), len(values)
+        if count < 2:
+            return {f"{name}mean": mean, f"{name}low": None, f"{name}high": None}
+        spread = float(np.std(values, ddof=1)) * np.sqrt(1 / count + self.n_test / self.n_train)
+        low, high = mean + spread * stats.t.ppf(defaults.INTERVAL, count - 1)
+        return {f"{name}mean": mean, f"{name}low": float(low), f"{name}high": float(high)}

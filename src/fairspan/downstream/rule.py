@@ -1,0 +1,71 @@
+"""Rules of choice in words: "highest accuracy with demographic_parity_difference <= 0.1"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from fairspan.downstream.measures import less_is_better
+
+_RULE = re.compile(r"\s*(?:(best|highest|lowest)\s+)?(\w+)(?:\s+with\s+(.+?))?\s*")
+_LIMIT = re.compile(r"\s*(\w+)\s*(<=|>=)\s*([-+.\deE]+)\s*")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What to make best, within which limits.
+
+    Attributes
+    ----------
+    metric : str
+        The metric to make best.
+    lowest : bool
+        Whether less is better.
+    limits : tuple of (str, str, float)
+        Metric, "<=" or ">=", and number.
+    """
+
+    metric: str
+    lowest: bool
+    limits: tuple[tuple[str, str, float], ...]
+
+    @classmethod
+    def parse(cls, text: str, known: Collection[str]) -> Rule:
+        """Read a rule; refuse what it cannot mean."""
+        found = _RULE.fullmatch(text)
+        limits = (
+            [_LIMIT.fullmatch(part) for part in re.split(r"\band\b", found[3] or "")]
+            if (found and found[3])
+            else []
+        )
+        if not found or None in limits:
+            raise ValueError(
+                f"rule={text!r} is not understood; write for instance 'highest accuracy with "
+                "demographic_parity_difference <= 0.1'."
+            )
+        rule = cls(
+            found[2],
+            found[1] == "lowest" or (found[1] != "highest" and less_is_better(found[2])),
+            tuple((limit[1], limit[2], float(limit[3])) for limit in limits if limit),
+        )
+        for metric in (rule.metric, *(limit[0] for limit in rule.limits)):
+            if metric not in known:
+                raise ValueError(
+                    f"rule={text!r} speaks of {metric!r}, which was not measured; measured were "
+                    f"{', '.join(known)}."
+                )
+        return rule
+
+    def violation(self, values: Mapping[str, float]) -> float:
+        """Return by how much the worst limit is broken; 0 if none is."""
+        broken = [
+            values[metric] - limit if sign == "<=" else limit - values[metric]
+            for metric, sign, limit in self.limits
+        ]
+        return max([0.0, *broken])
+
+    def order(self, values: Mapping[str, float]) -> tuple[float, float]:
+        """Return what sorts candidates, the best first: limits before the metric."""
+        value = values[self.metric]
+        return self.violation(values), value if self.lowest else -value

@@ -1,0 +1,78 @@
+"""A plot of decisions: disparity against performance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fairspan.ground import palette
+from fairspan.plotting._axes import axes_or_new, finished
+
+if TYPE_CHECKING:
+    from fairspan.downstream.result import DownstreamResult
+
+_MARKERS = "osD^vP*X<>"
+
+
+def plot_downstream(
+    result: DownstreamResult, x: str | None = None, y: str | None = None, ax: Any = None
+) -> Any:
+    """Draw two metrics of a model after each projection, with intervals over splits.
+
+    Parameters
+    ----------
+    result : DownstreamResult
+        What :func:`fairspan.downstream.assess_downstream` returned.
+    x, y : str, optional
+        Metrics; by default the first one measured and the last one.
+    ax : matplotlib axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; a colour stands for a method, a marker for a number of components.
+    """
+    axes = axes_or_new(ax)
+    names = x or result.metrics[0], y or result.metrics[-1]
+    found = [
+        {(row["method"], row["n_components"], row["fairness_weight"]): row for row in table}
+        for table in (
+            [row for row in result.summary(name) if row["group"] is None] for name in names
+        )
+    ]
+    methods = list(dict.fromkeys(key[0] for key in found[0]))
+    sizes = list(dict.fromkeys(key[1] for key in found[0]))
+    for key, across in found[0].items():
+        up = found[1][key]
+        colour = palette.SERIES[methods.index(key[0]) % len(palette.SERIES)]
+        axes.errorbar(
+            across["mean"],
+            up["mean"],
+            xerr=_bars(across),
+            yerr=_bars(up),
+            fmt=_MARKERS[sizes.index(key[1]) % len(_MARKERS)],
+            color=colour,
+            elinewidth=0.8,
+            markersize=6,
+        )
+    for method in methods:
+        colour = palette.SERIES[methods.index(method) % len(palette.SERIES)]
+        axes.plot([], [], "s", color=colour, label=method)
+    for place, k in enumerate(sizes):
+        if k is not None:
+            marker = _MARKERS[place % len(_MARKERS)]
+            label = f"{k} component{'s' * (k > 1)}"
+            axes.plot([], [], marker, color=palette.TEXT, fillstyle="none", label=label)
+    x, y = (name.replace("_", " ") for name in names)
+    beside: dict[str, Any] = {
+        "fontsize": "small",
+        "loc": "center left",
+        "bbox_to_anchor": (1.01, 0.5),
+    }
+    return finished(axes, x, y, **beside)
+
+
+def _bars(row: dict[str, Any]) -> list[list[float]] | None:
+    if row["low"] is None:
+        return None
+    return [[row["mean"] - row["low"]], [row["high"] - row["mean"]]]

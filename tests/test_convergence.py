@@ -1,0 +1,162 @@
+"""Convergence theory: its constants bound, its proximal points minimise, its rate holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fairspan import RobustFairPCA, convergence
+from fairspan.convergence.proximal import lipschitz_constant, proximal_point, weak_convexity
+from fairspan.metrics import group_errors
+from fairspan.objectives import RobustFairObjective
+from fairspan.problem import SubspaceProblem
+from tests import reference
+from tests.conftest import needs_paper_data, paper_table, standardised
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def example(seed, n_groups=2, d=5, k=2, weight=0.5, radius=0.3):
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.full(n_groups, 3.0))
+    problem = SubspaceProblem(reference.random_moments(rng, n_groups, d), shares, k)
+    return problem, RobustFairObjective(shares, weight, radius * rng.uniform(0.5, 1.5, n_groups))
+
+
+def value(problem, objective, U):
+    m = np.array([np.trace(U.T @ M @ U) for M in problem.moments])
+    return reference.objective(m, objective.shares, objective.fairness_weight, objective.radii)
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 3])
+@pytest.mark.parametrize(("weight", "radius"), [(0.1, 0.3), (3.0, 0.0), (10.0, 4.0)])
+def test_the_objective_is_weakly_convex_in_all_of_space(n_groups, weight, radius):
+    problem, objective = example(4, n_groups, weight=weight, radius=radius)
+    modulus = weak_convexity(problem, objective)
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        A, B = rng.normal(size=(2, 5, 3)) * rng.choice([0.1, 1.0], size=(2, 1, 1))
+        ends = (value(problem, objective, A) + value(problem, objective, B)) / 2
+        slack = modulus / 8 * np.linalg.norm(A - B) ** 2
+        assert value(problem, objective, (A + B) / 2) <= ends + slack + 1e-9
+
+
+def test_the_modulus_by_hand():
+    # The pieces count 2.5 and -1.5: their smallest eigenvalue is -1.5, and so the modulus 3.
+    moments = np.array([np.diag([1.0, 0.0]), np.diag([0.0, 1.0])])
+    shares = np.array([0.5, 0.5])
+    problem = SubspaceProblem(moments, shares, 1)
+    assert weak_convexity(problem, RobustFairObjective(shares, 2.0, np.zeros(2))) == 3.0
+    assert weak_convexity(problem, RobustFairObjective(shares, 0.4, np.ones(2))) == 0.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("weight", "radius"), [(0.3, 0.5), (2.0, 0.0), (6.0, 0.2)])
+def test_the_proximal_point_is_the_best_of_all_directions(seed, weight, radius):
+    problem, objective = example(seed, d=2, k=1, weight=weight, radius=radius)
+    total = lipschitz_constant(problem, objective) + weak_convexity(problem, objective)
+    smoothing = 0.7 / total
+    V = np.linalg.qr(np.random.default_rng(seed).normal(size=(2, 1)))[0]
+    found = proximal_point(problem, objective, V, smoothing)
+    X = np.array([[-V[1, 0]], [V[0, 0]]])
+    angles = np.linspace(-np.pi, np.pi, 4001)
+    turned = [np.array([[np.cos(t)], [np.sin(t)]]) for t in angles]
+    envelope = min(
+        value(problem, objective, Y) + np.linalg.norm(Y - X) ** 2 / (2 * smoothing) for Y in turned
+    )
+    # On a ridge the grid is as far above the minimum as it is coarse.
+    assert envelope - 1e-3 * abs(envelope) <= found.value <= envelope + 1e-12
+    assert found.value - found.bound <= 1e-9 * envelope
+    assert found.value == pytest.approx(
+        value(problem, objective, found.lost) + found.distance**2 / (2 * smoothing)
+    )
+
+
+@pytest.mark.parametrize("n_groups", [2, 4])
+def test_every_step_lowers_the_envelope_as_the_proof_says(n_groups):
+    problem, objective = example(7, n_groups, d=6, weight=1.5)
+    L, modulus = lipschitz_constant(problem, objective), weak_convexity(problem, objective)
+    smoothing, step = 0.5 / (L + modulus), 1 / np.sqrt(31)
+    V = np.linalg.qr(np.random.default_rng(1).normal(size=(6, 2)))[0]
+    for _ in range(30):
+        before = proximal_point(problem, objective, V, smoothing)
+        m = problem.errors(V)
+        C = np.tensordot(objective.active_slopes(m), problem.moments, axes=1)
+        V = np.linalg.qr(V + step * 2 * (np.eye(6) - V @ V.T) @ C @ V)[0]
+        after = proximal_point(problem, objective, V, smoothing)
+        gap = before.distance / smoothing
+        fall = step / 2 * (1 - smoothing * (L + modulus)) * gap**2
+        assert after.value <= before.value - fall + step**2 * L**2 / (2 * smoothing) + 1e-9
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(2)
+    groups = (rng.random(300) < 0.4).astype(int)
+    return rng.normal(size=(300, 5)) * np.where(groups[:, None], [1, 2, 1, 1, 3], 1.5), groups
+
+
+def fitted(data, **options):
+    return RobustFairPCA(2, **options).fit(data[0], sensitive_features=data[1])
+
+
+def test_the_optimum_is_stationary_and_other_subspaces_are_not(data):
+    model = fitted(data)
+    assert convergence.stationarity_gap(model) <= 1e-3
+    other = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 2)))[0].T
+    found = convergence.proximal_point(model, other)
+    assert found.gap > 0.1
+    assert found.gap <= 2 * convergence.lipschitz_constant(model)
+    # The proximal point is better, and the envelope lies between the two values.
+    errors = [group_errors(V, model.moments_).values for V in (found.components, other)]
+    better, worse = (model._fitted_objective.value(m) for m in errors)
+    assert better <= convergence.moreau_envelope(model, other) <= worse
+
+
+def test_the_algorithm_as_printed_is_a_choice_of_the_estimator(data):
+    printed = {"solver": "subgradient", "start": "random", "n_init": 1, "iterate": "last"}
+    model = fitted(data, max_iter=40, random_state=3, **printed)
+    assert model.n_iter_ == 40
+    assert len(model.result_.history) == 41
+    # The last iterate is the result, also where an earlier one was better.
+    assert model.objective_ == model.result_.history[-1, 0]
+    assert model.objective_ > model.result_.history[:, 0].min()
+    from_pca = fitted(data, max_iter=1, solver="subgradient", start="pca", random_state=0)
+    plain = fitted(data, fairness_weight=0.0)
+    first = from_pca._fitted_objective.value(plain.group_errors_)
+    assert from_pca.result_.history[0, 0] == pytest.approx(first)
+    with pytest.raises(ValueError, match="n_init=0 must be 1 or more"):
+        fitted(data, solver="subgradient", start="random", n_init=0)
+
+
+def test_a_history_repeats_the_fit_it_belongs_to(data):
+    model = fitted(
+        data, solver="subgradient", max_iter=25, n_init=3, random_state=1, iterate="last"
+    )
+    history = convergence.convergence_history(model, every=10)
+    assert history.steps.tolist() == [0, 10, 20, 25]
+    assert history.values[-1] == pytest.approx(model.objective_, rel=1e-12)
+    gap = convergence.stationarity_gap(model)
+    assert history.gaps[-1] == pytest.approx(gap, rel=1e-5)
+    with pytest.raises(ValueError, match="takes no descent steps"):
+        convergence.convergence_history(fitted(data))
+    with pytest.raises(ValueError, match="only from an integer"):
+        convergence.convergence_history(model.set_params(random_state=None))
+    with pytest.raises(ValueError, match="must be below"):
+        convergence.stationarity_gap(model, smoothing=1.0)
+
+
+@needs_paper_data
+@pytest.mark.parametrize("name", ["e_coli", "energy"])
+def test_the_rate_holds_on_the_paper_s_data(name):
+    X, groups, _ = paper_table(name)
+    smallest = []
+    for steps in (10, 100, 1000):
+        model = RobustFairPCA(3, fairness_weight=0.5, radius=0.1, solver="subgradient")
+        model.set_params(start="random", n_init=1, max_iter=steps, random_state=0)
+        model.fit(standardised(X), sensitive_features=groups)
+        history = convergence.convergence_history(model, every=max(steps // 50, 1))
+        assert history.gaps.min() <= history.rate_bound
+        smallest.append(history.gaps.min())
+    # A hundred times the steps: the theorem promises a factor of 100 ** -0.25 = 0.32.
+    assert smallest[2] <= 0.32 * smallest[0]
