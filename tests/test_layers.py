@@ -33,7 +33,7 @@ DOWNWARDS = {
 NOT_THROUGH_THE_DOOR = {
     ("estimators.convex", "solve_conic"): "a program over matrices, no function of group errors",
     ("estimators.convex", "solve_isometric_admm"): "the same program, by splitting",
-    ("convergence.of_fits", "solve_subgradient"): "watches the iterates of the descent",
+    ("estimators.robust", "solve_greedy"): "solves a problem a component, each through the door",
     ("selection.grid", "follow"): "follows one curve through a whole grid, and proves it by lines",
 }
 """Solvers that are called other than by fairspan.solvers.solve, and why."""

@@ -138,8 +138,9 @@ NARROWS = "There, RobustFairPCA narrows the gap to 0.9 % for 0.5 % more total er
     ],
 )
 def test_every_case_has_its_sentences(changes, sentences):
-    told = dataclasses.replace(PLAIN, **changes).sentences
-    assert tuple(one for one in told if one != ROWS) == sentences
+    found = dataclasses.replace(PLAIN, **changes)
+    told = found.sentences
+    assert tuple(one for one in told if one not in (ROWS, found.payers)) == sentences
     # What is known of the fitted rows only is said to be that.
     assert (ROWS in told) == ("on the fitted rows" in told[0])
 
@@ -308,7 +309,7 @@ def test_a_verdict_says_what_the_data_shows_and_how_sure_that_is(verdict, change
 def test_findings_lead_with_the_verdict():
     found = dataclasses.replace(PLAIN, verdict=VERDICT)
     headline, change = VERDICT.headline, VERDICT.effect
-    assert found.sentences == (headline, change, UNEQUAL, NARROWS, RANGES, PROVED)
+    assert found.sentences == (headline, change, UNEQUAL, NARROWS, found.payers, RANGES, PROVED)
     # Where rounding hides the errors, or nothing is lost, there is nothing to judge.
     for changes in ({"hidden": (True, True)}, {"n_components": 10}):
         assert not {headline, change, RANGES} & {*dataclasses.replace(found, **changes).sentences}

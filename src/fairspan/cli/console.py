@@ -60,7 +60,8 @@ def sentences(*texts: str) -> str:
 def paragraph(found: Findings) -> str:
     """Say what was found: on new rows first, then on the fitted ones, then how sure it is."""
     first = paint(sentences(found.headline, found.change), "bold")
-    more = map(sentences, (f"{found.fitted} {found.effect}".strip(), found.caveats, found.proof))
+    fitted = f"{found.fitted} {found.effect}".strip()
+    more = map(sentences, (fitted, found.payers, found.caveats, found.proof))
     return "\n".join(filter(None, (first, *more)))
 
 

@@ -29,7 +29,9 @@ from fairspan.cli.data import (
     load_table_moments,
 )
 from fairspan.estimators.robust import RobustFairPCA
+from fairspan.judging.dominance import better_than
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.solvers.ordering import ORDERS
 from fairspan.storage.model_file import save_model
 from fairspan.tables.columns import Columns
 from fairspan.words import Findings
@@ -51,6 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table, or moments")
     add_table_arguments(parser)
     add_model_arguments(parser)
+    text = "of the components: nested and greedy make the first j good for every j"
+    parser.add_argument("--order", choices=ORDERS, default="variance", help=text)
     parser.add_argument("-o", "--output", metavar="MODEL.npz", help="where to save the model")
     parser.add_argument("--report", metavar="PAGE.html", help="make the html report too")
     add_json_argument(parser)
@@ -91,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
         if path is not None:
             check_output(path, [options.data], endings)
     data, moments, columns = load(options)
-    recipe = estimator(options, moments.labels)
+    recipe = estimator(options, moments.labels).set_params(order=options.order)
     model = recipe.fit_moments(moments)
     plain = summary.plain_pca(model, moments)
     verdict = summary.verdict_on(recipe, data, plain.result_.is_hidden)
@@ -144,4 +148,5 @@ def _document(
         "report": options.report,
         "fit": summary.model_document(model),
         "pca": summary.model_document(plain),
+        "dominating": summary.dominating(better_than(model)),
     }

@@ -76,7 +76,8 @@ def run(options: argparse.Namespace) -> int:
     for path in outputs:
         _write(path, frontier, document)
     lines = summary.opening(options, moments, data, f", k = {options.components}")
-    lines += ["", _table(frontier), "", *filter(None, _sentences(frontier, verdict, data))]
+    told = _sentences(frontier, options.disparity, verdict, data)
+    lines += ["", _table(frontier), "", *filter(None, told)]
     lines += [f"Written: {path}" for path in outputs]
     if not outputs:
         lines += ["All points and a picture: add -o curve.csv -o curve.png"]
@@ -163,22 +164,30 @@ def _spread(gap: Any) -> list[int]:
     return sorted({int(np.argmin(np.abs(gap - target))) for target in targets} | {0, len(gap) - 1})
 
 
-def _sentences(frontier: Frontier, verdict: words.Verdict | None, data: Any) -> list[str]:
+def _sentences(
+    frontier: Frontier, disparity: str, verdict: words.Verdict | None, data: Any
+) -> list[str]:
     """Say how PCA serves the groups, what the points offer and what is proved of them."""
     first = int(np.argmin(frontier.fairness_weight))
     is_pca = frontier.fairness_weight[first] == frontier.radius[first] == 0
     hidden = any(frontier.is_hidden)
     numbers = (frontier.fairness_weight, frontier.gap, frontier.total_error)
     offer = "" if hidden else words.trade_off(*(values.tolist() for values in numbers))
+    payers = ""
     if is_pca:
-        errors = frontier.group_errors[first].tolist()
+        errors, fairest = frontier.group_errors[[first, int(np.argmin(frontier.gap))]].tolist()
+        if not hidden:
+            method = "the smallest gap"
+            payers = words.who_pays(frontier.group_labels, errors, fairest, method)
         pca = words.fitted(frontier.group_labels, errors, frontier.n_components, hidden)
         offer = f"{pca} {offer}"
     proof = words.proof_of_points(
         frontier.status, frontier.optimality_gap.tolist(), frontier.is_hidden
     )
+    gaps, marked = frontier.gap.tolist(), frontier.dominated.tolist()
+    payers = f"{payers} {words.dominated_points(marked, gaps, disparity)}".strip()
     headline, caveats = (verdict.headline, verdict.caveats) if verdict else ("", "")
     if not isinstance(data, Data) and not hidden:
         caveats = words.TEMPLATES["needs rows"]
-    told = [console.sentences(text) for text in (headline, offer, caveats, proof)]
+    told = [console.sentences(text) for text in (headline, offer, payers, caveats, proof)]
     return [console.paint(told[0], "bold"), *told[1:]]

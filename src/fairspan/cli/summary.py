@@ -9,7 +9,7 @@ from typing import Any
 from fairspan.cli import console
 from fairspan.estimators.robust import plain_pca as plain_pca
 from fairspan.inference.verdicts import verdict
-from fairspan.judging.dominance import DominatingProjection
+from fairspan.judging.dominance import DominatingProjection, better_than
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import ONE_GROUP, groups_in_gap
 from fairspan.tables.parts import TableRows
@@ -32,6 +32,8 @@ def findings(plain: Any, fair: Any, verdict: Verdict | None = None) -> Findings:
         hidden=(plain.result_.is_hidden, fair.result_.is_hidden),
         method=type(fair).__name__,
         verdict=verdict,
+        better=better_than(fair).finding if fair is not plain else None,
+        disparity=fair.disparity,
     )
 
 

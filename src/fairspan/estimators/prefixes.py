@@ -41,6 +41,9 @@ class Prefixes:
         Proved: no subspace of that dimension has a smaller objective.
     status : tuple of str or None
         "optimal" where the optimum is proved.
+    excess : ndarray of shape (k,) or None
+        The price of keeping the first j components: by which share their objective exceeds the
+        optimum, of its value without references.
     """
 
     group_labels: tuple[Label, ...]
@@ -52,14 +55,7 @@ class Prefixes:
     optimum: FloatArray | None = None
     lower_bound: FloatArray | None = None
     status: tuple[str, ...] | None = None
-
-    @property
-    def excess(self) -> FloatArray | None:
-        """By which share the objective exceeds that of the best subspace of that dimension."""
-        if self.optimum is None:
-            return None
-        size = np.maximum(np.abs(self.optimum), 1e-300)
-        return np.asarray(np.maximum(self.objective - self.optimum, 0.0) / size)
+    excess: FloatArray | None = None
 
     def to_frame(self) -> Any:
         """Return the numbers as a table.
@@ -143,9 +139,13 @@ class PrefixMixin:
         options = self._options()
         pairs_to_solve = zip(problems, objectives, strict=True)
         best = [solve(problem, objective, options) for problem, objective in pairs_to_solve]
+        optimum = np.array([result.objective for result in best])
+        sizes = [o.size(b.group_errors) for o, b in zip(objectives, best, strict=True)]
+        above = np.maximum(found.objective - optimum, 0.0)
         return replace(
             found,
-            optimum=np.array([result.objective for result in best]),
+            optimum=optimum,
+            excess=above / np.maximum(sizes, np.finfo(float).tiny),
             lower_bound=np.array([result.lower_bound for result in best]),
             status=tuple(result.status for result in best),
         )

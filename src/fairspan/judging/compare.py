@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from fairspan.fitting import prepare
 from fairspan.ground.extras import as_frame
 from fairspan.ground.listed import listed
 from fairspan.ground.parameters import check_choice, check_flag, is_listing
@@ -18,6 +19,7 @@ from fairspan.ground.rows import check_rows
 from fairspan.ground.types import FloatArray
 from fairspan.judging import metrics
 from fairspan.judging.case import Options
+from fairspan.judging.dominance import improvement
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.projection import Projection
 from fairspan.moments.scales import pooled_scale
@@ -63,8 +65,9 @@ def compare(
     pandas.DataFrame or list of dict
         For each method and sample ("train", "test") the total error, the gap, the largest group
         error, the status of the fit ("optimal" if it is proved), the proved relative gap to the
-        optimum of the method's own objective, whether rounding hides that objective, and the
-        seconds of the fit; or, by group, what :func:`fairspan.metrics.by_group` gives. The last
+        optimum of the method's own objective, whether rounding hides that objective, whether
+        another projection serves every group better on the training data, and the seconds of the
+        fit; or, by group, what :func:`fairspan.metrics.by_group` gives. The last
         method is a reference: the own PCA of each group, which is not a single projection.
     """
     check_choice("by", by, ("method", "group"))
@@ -92,7 +95,8 @@ def compare(
     for name, method in _named(methods).items():
         model, seconds = _fit(name, method, X, training)
         k = max(k, len(model.components_))
-        evidence = _evidence(getattr(model, "result_", None)) | {"seconds": seconds}
+        dominated = _is_dominated(model.components_, training)
+        evidence = _evidence(getattr(model, "result_", None), dominated) | {"seconds": seconds}
         for sample, moments in samples.items():
             judged = _judge(model, moments, training, centering, by, evidence)
             rows += [{"method": name, "sample": sample, **row} for row in judged]
@@ -166,15 +170,25 @@ def _summary(errors: FloatArray, total: float) -> dict[str, float]:
     }
 
 
-def _evidence(result: Any) -> dict[str, Any]:
+def _is_dominated(components: FloatArray, training: GroupMoments) -> bool:
+    """Say whether another projection serves every group of the training data better."""
+    # Of hidden features the fit has warned.
+    problem = prepare(training, warn=False).problem(len(components))
+    errors = problem.errors(np.linalg.qr(components.T)[0])
+    return improvement(problem, training.labels, errors).dominates
+
+
+def _evidence(result: Any, dominated: bool | None = None) -> dict[str, Any]:
     """Return what is proved about a result; nothing for methods of other packages."""
     if result is None:
-        return {"optimality_gap": np.nan, "status": None, "hidden": None}
-    return {
-        "optimality_gap": result.optimality_gap,
-        "status": result.status,
-        "hidden": result.is_hidden,
-    }
+        proof = {"optimality_gap": np.nan, "status": None, "hidden": None}
+    else:
+        proof = {
+            "optimality_gap": result.optimality_gap,
+            "status": result.status,
+            "hidden": result.is_hidden,
+        }
+    return proof | {"dominated": dominated}
 
 
 def _own_pca(

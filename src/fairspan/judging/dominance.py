@@ -21,6 +21,7 @@ from fairspan.moments.projection import check_orthonormal, moments_of
 from fairspan.objectives import LargestLoss
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import Boundary, SolverOptions, solve
+from fairspan.words import Better, group_name
 
 _TOL = 1e-9
 _ROUNDING = 1e-8
@@ -69,6 +70,20 @@ class DominatingProjection:
         given = self.given_errors
         shares = np.divide(given - self.group_errors, given, out=0 * given, where=given > 0)
         return float(shares.min())
+
+    @property
+    def finding(self) -> Better:
+        """The plain values of it, which make a sentence."""
+        return Better(
+            labels=list(map(group_name, self.group_labels)),
+            errors=self.group_errors.tolist(),
+            group_weights=self.group_weights.tolist(),
+            gain=self.gain,
+            relative_gain=self.relative_gain,
+            bound=self.bound,
+            smallest=float(self.given_errors.min()),
+            dominates=self.dominates,
+        )
 
 
 def dominating_projection(
@@ -141,6 +156,15 @@ or mapping
     return improvement(problem, moments.labels, problem.errors(subspace), subspace)
 
 
+def better_than(model: Any) -> DominatingProjection:
+    """Find what improves most on a fitted model, on the rows of its fit."""
+    prepared = prepare(
+        model.moments_, model.scale_ is not None, room=model.n_components_, warn=False
+    )
+    errors = model.group_errors_
+    return improvement(prepared.problem(model.n_components_), model.moments_.labels, errors)
+
+
 def improvement(
     problem: SubspaceProblem,
     labels: tuple[Label, ...],
@@ -189,7 +213,11 @@ def improvement(
 
 
 def dominated(
-    problem: SubspaceProblem, points: FloatArray, boundary: Boundary | None = None
+    problem: SubspaceProblem,
+    points: FloatArray,
+    boundary: Boundary | None = None,
+    *,
+    games: bool = True,
 ) -> BoolArray:
     """Say of which group errors some projection was found that serves every group better.
 
@@ -201,6 +229,8 @@ def dominated(
         Errors that are attained.
     boundary : Boundary, optional
         Two groups: supporting lines that are known.
+    games : bool
+        Whether games are played at all; without them only known points dominate.
 
     Returns
     -------
@@ -219,7 +249,8 @@ def dominated(
         least = _visible(problem, errors)
         gain = max(float(np.min(errors - other)) for other in (*known, *points))
         # A weighted mean of the gains is at most what its cut leaves.
-        if gain <= least < min(float(w @ errors) - sigma for w, sigma in cuts):
+        is_open = gain <= least < min(float(w @ errors) - sigma for w, sigma in cuts)
+        if games and is_open:
             better = improvement(problem, (), errors)
             gain = max(gain, better.gain)
             known.append(better.group_errors)

@@ -64,12 +64,7 @@ def plot_downstream(
             label = f"{k} component{'s' * (k > 1)}"
             axes.plot([], [], marker, color=palette.TEXT, fillstyle="none", label=label)
     x, y = (name.replace("_", " ") for name in names)
-    beside: dict[str, Any] = {
-        "fontsize": "small",
-        "loc": "center left",
-        "bbox_to_anchor": (1.01, 0.5),
-    }
-    return finished(axes, x, y, **beside)
+    return finished(axes, x, y, fontsize="small", loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 
 def _bars(row: dict[str, Any]) -> list[list[float]] | None:

@@ -64,12 +64,9 @@ def plot_scree(prefixes: Any, ax: Any = None) -> Any:
     axes.set_title("What the first components keep of each group")
     if prefixes.excess is not None:
         _draw_price(axes, prefixes)
-    corner: dict[str, Any] = {
-        "loc": "upper right",
-        "bbox_to_anchor": (1.0, 0.92),
-        "fontsize": "small",
-    }
-    return finished(axes, "components kept", "error of each group", **corner)
+    x, y = "components kept", "error of each group"
+    corner = (1.0, 0.92)
+    return finished(axes, x, y, loc="upper right", bbox_to_anchor=corner, fontsize="small")
 
 
 def _draw_price(axes: Any, prefixes: Prefixes) -> None:

@@ -14,7 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from fairspan.estimators.samadi import FairPCA
 from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
 from fairspan.fitting import Counting, Prepared
-from fairspan.ground.types import FloatArray
+from fairspan.ground.types import BoolArray, FloatArray
+from fairspan.judging.dominance import DominatingProjection, dominated, improvement
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.report._curve import PageCurve, trace_page_curve
@@ -54,6 +55,10 @@ class Analysis:
         Two groups: all that is attainable.
     optima : list of SolverResult
         More groups: the optima of all settings, in the order of ``Settings``.
+    better : DominatingProjection
+        What improves on the chosen optimum most.
+    dominated : ndarray of shape (n_optima,)
+        More groups: which optima some other known subspace improves on, for every group.
     components : ndarray of shape (k, n_features)
         The chosen components, in PCA's basis.
     loadings : list of dict
@@ -65,9 +70,11 @@ class Analysis:
     chosen: SolverResult
     fair_pca: FairPCA
     own: FloatArray
+    better: DominatingProjection
     trade_off: TradeOff | None = None
     curve: PageCurve | None = None
     optima: list[SolverResult] = field(default_factory=list)
+    dominated: BoolArray = field(default_factory=lambda: np.empty(0, dtype=bool))
     components: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     loadings: list[dict[str, Any]] = field(default_factory=list)
 
@@ -129,16 +136,20 @@ def analyse(
     if problem.n_groups == 2:
         trade_off = TradeOff(problem)
         chosen = solve(problem, objective, boundary=trade_off.boundary)
-        found = Analysis(k, pca, chosen, fair_pca, own, trade_off)
+        better = improvement(problem, prepared.moments.labels, chosen.group_errors)
+        found = Analysis(k, pca, chosen, fair_pca, own, better, trade_off)
         # The region's lines are those that the curve starts from.
         assert trade_off.region is not None
         found.curve = trace_page_curve(trade_off.boundary, replace(settings, own=own))
         step()
     else:
         chosen = solve(problem, objective)
-        found = Analysis(k, pca, chosen, fair_pca, own)
+        better = improvement(problem, prepared.moments.labels, chosen.group_errors)
+        found = Analysis(k, pca, chosen, fair_pca, own, better)
         setting = (notion, weight, radius)
         found.optima = _optima(problem, data, settings, setting, chosen, effort, step)
+        points = np.array([optimum.group_errors for optimum in found.optima])
+        found.dominated = dominated(problem, points, games=False)
     found.components, _ = prepared.canonical(chosen.components)
     plain_components, _ = prepared.canonical(pca.components)
     found.loadings = _loadings(data.feature_names, found.components, plain_components)

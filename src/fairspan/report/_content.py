@@ -126,6 +126,7 @@ def page_data(found: Analysis, verdict: Verdict | None) -> dict[str, Any]:
         | {
             "objective": plain(found.chosen.objective),
             "lower_bound": float(found.chosen.lower_bound),
+            "better": asdict(found.better.finding),
         },
         "fair_pca": _result(found.fair_pca.result_),
         "own": plain(found.own),
@@ -136,7 +137,9 @@ def page_data(found: Analysis, verdict: Verdict | None) -> dict[str, Any]:
         ],
     }
     if found.trade_off is None:
-        return page | {"optima": list(map(_result, found.optima))}
+        marked = zip(found.optima, found.dominated.tolist(), strict=True)
+        optima = [_result(optimum) | {"dominated": one} for optimum, one in marked]
+        return page | {"optima": optima}
     return page | _two_groups(found)
 
 
@@ -157,6 +160,7 @@ def _two_groups(found: Analysis) -> dict[str, Any]:
     threshold = plain(fairest.threshold) if np.isfinite(fairest.threshold) else None
     return {
         "exactly_fair": {"errors": plain(fairest.group_errors), "threshold": threshold},
+        "own_points": [plain(best.errors) for best in trade_off.problem.own_best],
         "back": {"points": plain(back), "corners": plain(corners)},
         "curve": {
             "points": plain(curve.points),

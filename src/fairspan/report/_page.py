@@ -13,7 +13,7 @@ from fairspan import words
 from fairspan.ground import palette
 
 _SCRIPTS = ("state.js", "optimum.js", "words.js", "charts.js", "page.js")
-_SENTENCES = ("headline", "change", "fitted", "effect", "caveats", "proof")
+_SENTENCES = ("headline", "change", "fitted", "effect", "payers", "caveats", "proof")
 _CODE = """\
 from fairspan import RobustFairPCA
 
@@ -41,6 +41,8 @@ def findings(content: dict[str, Any], page: dict[str, Any] | None = None) -> wor
         gap=chosen["proved"],
         hidden=(pca["hidden"], chosen["hidden"]),
         verdict=_verdict(page),
+        better=words.Better(**chosen["better"]),
+        disparity=content["notions"][content["setting"]["notion"]]["disparity"],
     )
 
 
@@ -207,7 +209,9 @@ def _page_data(content: dict[str, Any]) -> dict[str, Any]:
         told = ("headline", "change", "fitted", "caveats")
         known: dict[str, Any] = {name: getattr(found, name) for name in told}
         known["elsewhere"] = found.elsewhere
+        better = words.Better(**page["chosen"]["better"])
         known["chosen"] = proved(page["chosen"])
+        known["chosen"] |= {"better": better.sentence, "dominated": better.dominates}
         if "curve" in page:
             known["curve"] = proved(page["curve"] | {"proved": page["curve"]["accuracy"]})
         return page | known | {"optima": list(map(proved, page.get("optima", ())))}

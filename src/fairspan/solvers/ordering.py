@@ -111,7 +111,7 @@ def solve_greedy(
     best = solve(problem, objective, options)
     found, rest = np.empty((problem.d, 0)), np.eye(problem.d)
     solves = best.n_eigensolves
-    for size in range(1, problem.k + 1):
+    for n_found in range(1, problem.k + 1):
         kept = np.einsum("adk,dk->a", problem.moments @ found, found)
         inside = SubspaceProblem(
             rest.T @ problem.moments @ rest,
@@ -120,14 +120,15 @@ def solve_greedy(
             traces=np.maximum(problem.traces - kept, 0.0),
             has_hidden_features=problem.has_hidden_features,
         )
-        step = solve(inside, objective_of(size), options)
+        step = solve(inside, objective_of(n_found), options)
         solves += step.n_eigensolves
         found = np.hstack([found, rest @ step.components.T])
         rest = rest @ _reflection(step.components[0])[:, :-1]
     errors = problem.errors(found)
     value = objective.value(errors)
-    bound = safe_bound(best.lower_bound, value, problem.scale)
-    proved = is_closed(problem, value, bound, options.tol, objective.fairness_weight)
+    size = objective.unreferenced(errors)
+    bound = safe_bound(best.lower_bound, value, problem.scale, size)
+    proved = is_closed(problem, value, bound, options.tol, objective.fairness_weight, size=size)
     return replace(
         best,
         components=found.T,
@@ -135,6 +136,7 @@ def solve_greedy(
         objective=value,
         lower_bound=bound,
         status="optimal" if proved and best.status == "optimal" else "feasible",
+        size=size,
         solver="greedy",
         n_eigensolves=solves,
         history=np.empty((0, 2)),

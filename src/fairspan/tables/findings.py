@@ -83,7 +83,9 @@ class Findings:
 
     def sentences(self, categories: Mapping[Name, Collection[str] | None]) -> tuple[str, ...]:
         """Say what was read in a way that should be known."""
-        dropped = f"{self.dropped:,} of {self.rows:,} rows left out: {self._missing}"
+        left_out = []
+        if self.dropped:
+            left_out = [f"{self.dropped:,} of {self.rows:,} rows left out: {self._missing}"]
         return (
             *self.notes,
             *(f"column {name!r}: true and false are read as 1 and 0" for name in self.truths),
@@ -95,7 +97,7 @@ class Findings:
                 f"column {name!r} became {len(parts or ())} columns of zeros and ones"
                 for name, parts in categories.items()
             ),
-            *([dropped] if self.dropped else []),
+            *left_out,
             *(
                 f"column {name!r} just counts the rows; if it is not a feature, use drop={[name]}"
                 for name in (self.counting or () if self.rows > 2 else ())

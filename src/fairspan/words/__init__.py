@@ -8,7 +8,6 @@ same rules, both of which it is given as data.
 from fairspan.ground.numbers import at_least, at_most, number, percent, share_at_most
 from fairspan.words.findings import (
     Findings,
-    dominance,
     excess,
     fairest,
     fitted,
@@ -17,6 +16,7 @@ from fairspan.words.findings import (
     proof_of_points,
     trade_off,
 )
+from fairspan.words.payers import Better, dominated_methods, dominated_points, who_pays
 from fairspan.words.templates import RULES, TEMPLATES, group_name, plural, quoted
 from fairspan.words.verdict import FEW_ROWS, LEAST_ROWS, Verdict, bracketed
 
@@ -25,12 +25,14 @@ __all__ = [
     "LEAST_ROWS",
     "RULES",
     "TEMPLATES",
+    "Better",
     "Findings",
     "Verdict",
     "at_least",
     "at_most",
     "bracketed",
-    "dominance",
+    "dominated_methods",
+    "dominated_points",
     "excess",
     "fairest",
     "fitted",
@@ -44,4 +46,5 @@ __all__ = [
     "quoted",
     "share_at_most",
     "trade_off",
+    "who_pays",
 ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairspan.ground.numbers import number, percent, share_at_most
+from fairspan.words.payers import Better, who_pays
 from fairspan.words.templates import RULES, TEMPLATES, plural, quoted
 from fairspan.words.verdict import Verdict
 
@@ -59,29 +60,6 @@ def proof(status: str, gap: float, hidden: bool = False) -> str:
     return TEMPLATES[name].format(share=share_at_most(gap))
 
 
-def dominance(better: Any) -> str:
-    """Say whether another projection serves every group better.
-
-    Parameters
-    ----------
-    better : DominatingProjection
-        What improves on a projection most.
-
-    Returns
-    -------
-    str
-        The projection and the gain, or what is proved of every other.
-    """
-    if better.dominates:
-        parts = zip(better.group_labels, better.group_weights.tolist(), strict=True)
-        weights = ", ".join(f"{quoted(label)} {weight:.3g}" for label, weight in parts)
-        return TEMPLATES["dominated"].format(share=percent(better.relative_gain), weights=weights)
-    # A group without error cannot gain, in any unit.
-    least = min(error for error in better.given_errors.tolist())
-    share = share_at_most(better.bound / least) if least > better.bound else number(better.bound)
-    return TEMPLATES["undominated"].format(share=share)
-
-
 @dataclass(frozen=True)
 class Findings:
     """What is known of PCA and of a method on the same data, as plain values.
@@ -104,6 +82,10 @@ class Findings:
         The name of the method.
     verdict : Verdict or None
         What rows tell about new ones; None where there are moments only.
+    better : Better or None
+        What improves on the method's result most.
+    disparity : str
+        What the method's fairness weight counts.
     """
 
     labels: Sequence[Any]
@@ -116,12 +98,14 @@ class Findings:
     hidden: tuple[bool, bool] = (False, False)
     method: str = "RobustFairPCA"
     verdict: Verdict | None = None
+    better: Better | None = None
+    disparity: str = "gap"
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """All there is to say, in the order in which a reader asks; more would be added here."""
-        told = (self.headline, self.change, self.fitted, self.effect, self.caveats, self.proof)
-        return tuple(filter(None, told))
+        told = (self.headline, self.change, self.fitted, self.effect)
+        return tuple(filter(None, (*told, self.payers, self.caveats, self.proof)))
 
     @property
     def headline(self) -> str:
@@ -181,6 +165,18 @@ class Findings:
             name = "narrows" if after <= before else "widens"
         others = {"method": self.method, "price": price(*self.totals)}
         return _filled(name, self.labels, self.errors[1], **others)
+
+    @property
+    def payers(self) -> str:
+        """Who pays for it, and whether another projection serves every group better."""
+        if not self.effect:
+            return ""
+        told = [who_pays(self.labels, *self.errors, self.method)]
+        if self.better is not None:
+            told.append(self.better.sentence)
+            if self.better.dominates and self.disparity == "gap":
+                told.append(TEMPLATES["instead"])
+        return " ".join(filter(None, told))
 
     @property
     def proof(self) -> str:

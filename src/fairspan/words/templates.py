@@ -65,10 +65,29 @@ TEMPLATES = {
         "Nothing is proved: some features vary so little compared with others that rounding hides "
         "the objective."
     ),
+    # Who pays.
+    "worst served": (
+        "There, the worst-served group is {worst} with PCA (error {before}) and {other} with "
+        "{method} (error {after})."
+    ),
+    "everyone pays": "Every group is worse off than with PCA ({changes}).",
+    "no one gains": "No group is better off than with PCA ({changes}).",
+    "some pay": "Errors compared with PCA: {changes}.",
     # Whether every group could be served better.
     "dominated": (
         "Another projection serves every group better: it lowers each group's error by at least "
         "{share}. It is PCA with the group weights {weights}."
+    ),
+    "dominated here": "Another projection serves every group better.",
+    "dominated points": (
+        "At {some} of {all} points another projection serves every group better (the best of these "
+        "points has the gap {gap})."
+    ),
+    "dominated methods": (
+        "On the rows of the fit, another projection serves every group better than {methods}."
+    ),
+    "instead": (
+        'disparity="largest" (--disparity largest) makes no group worse to look more equal.'
     ),
     "undominated": "Proved: no projection lowers the error of every group by more than {share}.",
     # Shares in words.
@@ -79,6 +98,8 @@ TEMPLATES = {
 RULES = {
     # Errors that differ by less than this share of the largest are equal.
     "same": 5e-6,
+    # So many groups are named: those that change most.
+    "named": 6,
     **DIGITS,
 }
 """How words and digits are chosen."""

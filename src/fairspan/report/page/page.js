@@ -39,6 +39,7 @@ function show() {
   setText("fitted", page.fitted);
   setText("caveats", page.caveats);
   setText("effect", effect(page, chosen));
+  setText("payers", payers(page, chosen));
   setText("proof", chosen.proof);
   const known = (text, hidden = page.pca.hidden || chosen.hidden) => hidden ? templates.unknown : text;
   setText("figure-before", known(percent(excess(page.pca.errors))));

@@ -47,6 +47,43 @@ function effect(page, point) {
   });
 }
 
+/** How an error changes, in per cent and with its sign. */
+function changed(before, after) {
+  if (before <= 0) return after <= 0 ? "0 %" : `+${templates.infinite}`;
+  const text = percent(Math.abs(after / before - 1));
+  return text === templates.small ? text : `${after > before ? "+" : "-"}${text}`;
+}
+
+/** Which group is served worst, and how each group's error changes compared with PCA. */
+function whoPays(page, point) {
+  const [before, after] = [page.pca.errors, point.errors];
+  const same = rules.same * Math.max(...before);
+  const moves = before.map((error, a) => Math.abs(error - after[a]));
+  if (Math.max(...moves) <= same) return "";
+  const served = (errors) => data.names[errors.indexOf(Math.max(...errors))];
+  const shown = moves.map((_, a) => a).sort((a, b) => moves[b] - moves[a]).slice(0, rules.named)
+    .sort((a, b) => a - b);
+  const changes = shown.map((a) => `${data.names[a]} ${changed(before[a], after[a])}`);
+  if (shown.length < before.length) changes.push("...");
+  let name = "some pay";
+  if (before.every((error, a) => after[a] >= error - same)) name = "no one gains";
+  if (before.every((error, a) => after[a] > error + same)) name = "everyone pays";
+  return `${fill(templates["worst served"], {
+    worst: served(before), before: number(Math.max(...before)),
+    other: served(after), after: number(Math.max(...after)), method: data.method,
+  })} ${fill(templates[name], { changes: changes.join(", ") })}`;
+}
+
+/** Who pays for the chosen projection, and whether another one serves every group better. */
+function payers(page, point) {
+  if (point.hidden || page.pca.hidden) return "";
+  const beyond = (best) => best.every((error, a) => error < (1 - rules.same) * point.errors[a]);
+  const dominated = point.dominated ?? page.own_points.some(beyond);
+  const told = [whoPays(page, point), point.better ?? (dominated ? templates["dominated here"] : "")];
+  if (dominated && data.notions[state.notion].disparity === "gap") told.push(templates.instead);
+  return told.filter(Boolean).join(" ");
+}
+
 function pythonCode() {
   const real = (value) => Number.isInteger(value) ? value.toFixed(1) : String(value);
   return fill(data.code, {
