@@ -91,7 +91,7 @@ def solve_boundary(
     solves_before = problem.n_eigensolves
     walk = _Walk(boundary or Boundary(problem), objective)
     status = "feasible"
-    while walk.gap() > 0.5 * tol:
+    while walk.arcs and walk.gap() > 0.5 * tol:
         arc = walk.arcs[0][-1]
         if walk.slide(arc) and walk.gap() <= 0.5 * tol:
             break
