@@ -291,7 +291,7 @@ def fairness_frontier(
         patience = Patience(effort, len(asked), max_time)
         points = solve_points(problem, moments, asked, counting, boundary, patience)
     _warn_of_gaps(points)
-    weight, size, found, value, bound, proved, status, hidden = zip(*points, strict=True)
+    weight, size, found, value, bound, proved, status, hidden, slopes = zip(*points, strict=True)
     errors = np.array(found)
     intervals: tuple[FloatArray | None, ...] = (None, None, None)
     if n_bootstrap:
@@ -320,7 +320,9 @@ def fairness_frontier(
         group_error_interval=intervals[2],
         n_eigensolves=problem.n_eigensolves,
         trade_off=trade_off,
-        dominated=dominated(problem, errors, None if trade_off is None else trade_off.boundary),
+        dominated=dominated(
+            problem, errors, None if trade_off is None else trade_off.boundary, slopes
+        ),
     )
 
 
