@@ -36,9 +36,10 @@ from fairspan.solvers.two_groups.lines import (
     clip,
     corner,
     normal_angle,
+    penalty_bound,
+    penalty_weight,
     root_between,
 )
-from fairspan.solvers.two_groups.penalty import penalty_bound, penalty_weight
 from fairspan.solvers.two_groups.pieces import Lowest, TwoPieces
 
 _SLIDE_BELOW = 1e-2
