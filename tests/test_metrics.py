@@ -256,6 +256,14 @@ def test_balanced_classes_are_the_exact_machine_s_with_class_weights(cost):
     assert found.gap <= 1e-10
 
 
+def test_leakage_depends_on_the_basis_because_columns_are_scaled():
+    X, groups = unequal(np.random.default_rng(8))
+    X *= [3.0, 1.0, 0.3]
+    turn = np.linalg.qr(np.random.default_rng(9).normal(size=(3, 3)))[0]
+    found = [metrics.linear_leakage(V, X, groups, costs=[1e-4]) for V in (np.eye(3), turn)]
+    assert found[0] != found[1]
+
+
 def test_a_small_cost_is_no_collapse():
     X, groups = unequal(np.random.default_rng(6))
     y = np.where(groups == "small", 1.0, -1.0)
