@@ -62,6 +62,9 @@ TEMPLATES = {
     "dominated methods": (
         "On the rows of the fit, another projection serves every group better than {methods}."
     ),
+    "levels down": (
+        "Smaller gaps are possible only where another projection serves every group better."
+    ),
     "instead": (
         'disparity="largest" (--disparity largest) makes no group worse to look more equal.'
     ),

@@ -35,6 +35,7 @@ from fairspan.report._content import (
     page_data,
     projected_rows,
 )
+from fairspan.report._scree import nested_prefixes
 from fairspan.report._settings import Notion, Settings
 
 SCOPE = (
@@ -165,6 +166,7 @@ def build(
             "level": defaults.LEVEL,
             "replicates": n_bootstrap if rows is not None else 0,
         },
+        "nested": nested_prefixes(data, found, weight, size, notion),
         "projected": None,
         "scope": SCOPE,
         "versions": _versions(),

@@ -11,6 +11,7 @@ from typing import Any
 
 from fairspan import words
 from fairspan.ground import palette
+from fairspan.report._scree import scree_panel
 
 _SCRIPTS = ("state.js", "optimum.js", "words.js", "charts.js", "page.js")
 _CODE = """\
@@ -137,7 +138,7 @@ def _card_panel(content: dict[str, Any]) -> str:
     )
 
 
-PANELS = {"Model card": _card_panel}
+PANELS = {"Keeping the first components": scree_panel, "Model card": _card_panel}
 """Sections that need no script: titles, and functions from a report's content to html."""
 
 

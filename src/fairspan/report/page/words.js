@@ -74,11 +74,14 @@ function whoPays(page, point) {
   })} ${fill(templates[name], { changes: changes.join(", ") })}`;
 }
 
+/** Whether another projection is known that serves every group better. */
+const isDominated = (page, point) => point.dominated ?? page.own_points.some((best) =>
+  best.every((error, a) => error < (1 - rules.same) * point.errors[a]));
+
 /** Who pays for the chosen projection, and whether another one serves every group better. */
 function payers(page, point) {
   if (point.hidden || page.pca.hidden) return "";
-  const beyond = (best) => best.every((error, a) => error < (1 - rules.same) * point.errors[a]);
-  const dominated = point.dominated ?? page.own_points.some(beyond);
+  const dominated = isDominated(page, point);
   const told = [whoPays(page, point), point.better ?? (dominated ? templates["dominated here"] : "")];
   if (dominated && data.notions[state.notion].disparity === "gap") told.push(templates.instead);
   return told.filter(Boolean).join(" ");
