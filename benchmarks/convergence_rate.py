@@ -12,8 +12,9 @@ from threadpoolctl import threadpool_limits
 from benchmarks.measure import write
 from fairspan import RobustFairPCA
 from fairspan.convergence import convergence_history, lipschitz_constant, weak_convexity
-from tests.conftest import PAPER_FILES, paper_table, standardised
+from tests.conftest import paper_table, standardised
 
+TABLES = ("e_coli", "energy", "image", "statlog", "wine_quality", "default_credit")
 STEPS = (10, 100, 1000, 10000)
 ITERATES = 50
 """About how many iterates of each descent are examined."""
@@ -50,7 +51,7 @@ def main() -> list[dict[str, Any]]:
     warnings.simplefilter("ignore", ConvergenceWarning)
     figures = []
     with threadpool_limits(1):
-        for name in PAPER_FILES:
+        for name in TABLES:
             for weight in WEIGHTS:
                 figures.append(row := rate(name, weight))
                 print(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from fairspan import RobustFairPCA, convergence
-from fairspan.convergence.proximal import lipschitz_constant, proximal_point, weak_convexity
+from fairspan.convergence.proximal import _Model, lipschitz_constant, proximal_point, weak_convexity
 from fairspan.metrics import group_errors
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem import SubspaceProblem
@@ -70,6 +72,23 @@ def test_the_proximal_point_is_the_best_of_all_directions(seed, weight, radius):
     assert found.value == pytest.approx(
         value(problem, objective, found.lost) + found.distance**2 / (2 * smoothing)
     )
+
+
+@pytest.mark.parametrize("disparity", ["gap", "largest"])
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_of_the_envelope_hold_from_any_point(seed, disparity):
+    problem, objective = example(seed, 3, d=6, weight=4.0)
+    objective = replace(objective, disparity=disparity)
+    total = lipschitz_constant(problem, objective) + weak_convexity(problem, objective)
+    rng = np.random.default_rng(seed)
+    V, *others = np.linalg.qr(rng.normal(size=(6, 6, 2)))[0]
+    found = proximal_point(problem, objective, V, 0.5 / total)
+    assert found.value - found.bound <= 1e-9 * found.value
+    model = _Model(problem, objective, np.linalg.qr(V, mode="complete")[0][:, 2:], 0.5 / total)
+    for other in others:
+        Y = np.linalg.qr(other, mode="complete")[0][:, 2:]
+        _, bound = model.step(Y, [model.active(Y)])
+        assert bound <= found.value + 1e-12
 
 
 @pytest.mark.parametrize("n_groups", [2, 4])

@@ -58,7 +58,7 @@ def test_2_equal_errors_exist_although_the_rank_exceeds_k():
     assert fair.error_gap_ == pytest.approx(0.0, abs=1e-9)
 
 
-def test_3_without_its_condition_the_printed_formula_is_below_an_attained_value():
+def test_extension_without_its_condition_the_printed_formula_is_below_an_attained_value():
     shares, weight, radii, m = np.array([0.5, 0.5]), 2.0, np.ones(2), np.array([4.0, 0.01])
     # One lost direction. Within divergence 1 of standard deviations 2 and 0.1 lie 3 and 0.
     deviations = np.array([3.0, 0.0])
@@ -70,7 +70,7 @@ def test_3_without_its_condition_the_printed_formula_is_below_an_attained_value(
     assert RobustFairObjective(shares, weight, radii).value(m) == attained
 
 
-def test_4_the_objective_is_not_convex_in_the_complement():
+def test_3_the_objective_is_not_convex_in_the_complement():
     moments = np.array([np.diag([1.0, 0.0]), np.diag([0.0, 1.0])])
 
     def F(U):
@@ -82,7 +82,7 @@ def test_4_the_objective_is_not_convex_in_the_complement():
     assert F(middle) > mean
 
 
-def test_5_a_difference_quotient_exceeds_the_lemma_s_constant():
+def test_4_a_difference_quotient_exceeds_the_lemma_s_constant():
     moments = np.array([[[4.779, -0.958], [-0.958, 20.714]], [[18.175, 11.511], [11.511, 7.317]]])
     shares, radii, weight = np.array([0.789, 0.211]), np.array([3.664, 1.28e-5]), 10.0
     # The assumptions of the lemma hold: both moments are positive definite.
@@ -103,21 +103,32 @@ def test_5_a_difference_quotient_exceeds_the_lemma_s_constant():
     assert quotient > max(terms)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_6_the_gap_vanishes_where_gradients_do_not_and_not_at_the_last_iterate():
+@pytest.fixture(scope="module")
+def ridge():
+    """Rows of two groups whose pieces are tied at the optimum."""
     rng = np.random.default_rng(0)
     groups = (rng.random(400) < 0.4).astype(int)
     stretch = np.where(groups[:, None] == 1, [1, 2, 1, 1.5], [3, 1, 2, 1.0])
-    X = rng.normal(size=(400, 4)) * stretch
+    return rng.normal(size=(400, 4)) * stretch, groups
+
+
+def test_5_the_gap_vanishes_where_the_gradient_does_not(ridge):
+    X, groups = ridge
     model = RobustFairPCA(2, fairness_weight=2.0).fit(X, sensitive_features=groups)
     moments, shares = reference.group_second_moments(X - X.mean(axis=0), groups)
-    V = np.linalg.qr(model.components_.T + 1e-5 * rng.normal(size=(4, 2)))[0]
+    offset = 1e-5 * np.random.default_rng(1).normal(size=(4, 2))
+    V = np.linalg.qr(model.components_.T + offset)[0]
     U = np.linalg.qr(V, mode="complete")[0][:, 2:]
     m = lost(moments, U)
     slopes = [(s + 2.0 * (1 if m[a] >= m[1 - a] else -1)) for a, s in enumerate(shares)]
     gradient = 2 * V @ V.T @ sum(s * M for s, M in zip(slopes, moments, strict=True)) @ U
     assert stationarity_gap(model, V.T) < 0.05
     assert np.linalg.norm(gradient) > 1.0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_6_the_last_iterate_has_more_than_twice_the_smallest_gap(ridge):
+    X, groups = ridge
     descent = RobustFairPCA(2, fairness_weight=2.0, solver="subgradient", random_state=0)
     descent.set_params(max_iter=200).fit(X, sensitive_features=groups)
     history = convergence_history(descent, every=1)

@@ -162,10 +162,8 @@ def test_the_largest_error_beyond_references_never_rises_with_the_weight(n_group
             before = np.inf
             for weight in (0.05, 0.3, 1.0, 4.0, 30.0):
                 pca = fit(X, groups, weight=weight, reference=given, radius=radius, tol=1e-9)
-                o = pca._fitted_objective
-                r = np.zeros(n_groups) if o.references is None else o.references
-                worst = (np.sqrt(pca.group_errors_) + np.sqrt(o.radii)) ** 2
-                now = float((worst - r).max())
+                worst = (np.sqrt(pca.group_errors_) + np.sqrt(pca.group_radii_)) ** 2
+                now = float((worst - pca.group_references_).max())
                 assert now <= before + 1e-6 * worst.max()
                 before = now
 
@@ -262,6 +260,20 @@ def test_a_constant_added_to_all_references_moves_the_value_alone(n_groups):
 # Proofs.
 
 
+def test_a_negative_bound_of_a_positive_value_stays_negative():
+    X, groups = table(4)
+    moments = GroupMoments.from_arrays(X, groups)
+    options = {"fairness_weight": 1.0, "radius": 0.0, "disparity": "largest"}
+    best = fit(X, groups).objective_
+    far = certify(np.eye(5)[:2], moments, **options).objective
+    shift = 0.5 * (best + far)
+    judged = certify(np.eye(5)[:2], moments, reference={0: shift, 1: shift}, **options)
+    assert judged.objective == pytest.approx(far - shift)
+    assert judged.objective > 0
+    assert judged.lower_bound == pytest.approx(best - shift)
+    assert judged.lower_bound < 0
+
+
 COMPARED = [family for family in hunt.FAMILIES if family.endswith("compared")]
 
 
@@ -332,6 +344,10 @@ def test_problems_of_the_papers_tables_are_proved(name, against):
 def test_certify_frontier_and_search_judge_by_the_same_objective():
     X, groups = table(1, 3)
     pca = fit(X, groups, reference="own", radius=1.0, tol=1e-8)
+    M, _ = reference.group_second_moments(X, groups)
+    best = np.array([least(M, 2, unit)[0] for unit in np.eye(3)])
+    edges = np.sqrt(1.0 / np.sqrt(np.bincount(groups)))
+    assert pca.group_references_ == pytest.approx((np.sqrt(best) + edges) ** 2)
     options = {"radius": 1.0, "disparity": "largest", "reference": "own"}
     proved = certify(pca.components_, pca.moments_, fairness_weight=1.0, **options)
     assert proved.objective == pytest.approx(pca.objective_)

@@ -47,6 +47,9 @@ CALLS = {
     "compare": lambda **given: fairspan.compare([MODEL], X, GROUPS, **given),
     "fairness_frontier": lambda **given: fairspan.fairness_frontier(MOMENTS, 1, **given),
     "Options": lambda **given: metrics.group_errors(MODEL, X, GROUPS, **given),
+    "build": lambda **given: report.build(
+        X, sensitive_features=GROUPS, n_components=1, max_components=1, n_bootstrap=0, **given
+    ),
     "bootstrap_intervals": lambda **given: metrics.bootstrap_intervals(
         MODEL, X, GROUPS, n_bootstrap=20, **given
     ),

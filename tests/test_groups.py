@@ -7,7 +7,9 @@ import datetime
 import numpy as np
 import pytest
 
+from fairspan import GroupMoments, RobustFairPCA, RobustFairPCACV, SmallGroupWarning
 from fairspan.moments.groups import Groups, encode_groups, sort_labels
+from fairspan.sources import moments_from_files
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -193,3 +195,26 @@ def test_labels_under_a_mask_are_missing():
     groups = Groups.of(labels, 4, "own_group")
     assert groups.labels == ("a", "b", "missing")
     assert encode_groups(np.ma.array([1, 2, 1], mask=False), 3).labels == (1, 2)
+
+
+def test_a_column_that_numbers_the_rows_is_refused_with_how_to_bin_it(tmp_path):
+    rng = np.random.default_rng(0)
+    X, ages = rng.standard_normal((200, 3)), rng.permutation(200) / 2
+    refused = pytest.raises(ValueError, match=r"200 different values in 200 rows.*qcut")
+    with refused:
+        GroupMoments.from_arrays(X, ages)
+    with refused:
+        RobustFairPCA(2).fit(X, sensitive_features=ages)
+    with refused:
+        RobustFairPCACV(2).fit(X, sensitive_features=ages)
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(age=ages)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    with refused:
+        moments_from_files(tmp_path / "table.csv", "age")
+    # Groups that are many and large enough, or small and few, are welcome; so are all on request.
+    GroupMoments.from_arrays(X, np.arange(200) % 100)
+    GroupMoments.from_arrays(X[:40], ages[:40])
+    moments = GroupMoments.from_groups(X, encode_groups(ages))
+    with pytest.warns(SmallGroupWarning):
+        model = RobustFairPCA(2).fit_moments(moments)
+    assert len(model.group_errors_) == 200

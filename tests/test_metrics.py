@@ -8,8 +8,8 @@ from scipy.stats import ks_2samp
 from sklearn.decomposition import PCA
 from sklearn.svm import SVC
 
-from fairspan import GroupMoments, RobustFairPCA, metrics
-from fairspan.judging.leakage import ks_distance
+from fairspan import CollapsedRuleWarning, GroupMoments, RobustFairPCA, metrics
+from fairspan.judging.leakage import Search, ks_distance
 from fairspan.judging.linear_svm import linear_svm
 from tests.estimators.test_samadi import random_groups
 
@@ -221,6 +221,55 @@ def test_leakage_is_one_for_separate_groups_and_small_for_equal_ones():
     assert metrics.linear_leakage(V, apart, groups, held_out=True) == pytest.approx(1.0)
     three = np.repeat(["a", "b", "c", "a"], 100)
     assert metrics.linear_leakage(V, X + 20.0 * (three == "c")[:, None], three) == pytest.approx(1)
+
+
+def unequal(rng, n=400):
+    """A small group inside a large one, with means a little apart."""
+    groups = np.where(np.arange(n) % 5, "large", "small")
+    return rng.standard_normal((n, 3)) + 0.3 * (groups == "small")[:, None], groups
+
+
+def test_the_published_rule_collapses_on_unequal_overlapping_groups_and_says_so():
+    X, groups = unequal(np.random.default_rng(4))
+    y = np.where(groups == "small", 1.0, -1.0)
+    # The best machine calls every row large: its value is that of weights 0 and intercept -1.
+    found = linear_svm(X, y, 1.0)
+    assert found.is_collapsed
+    assert np.linalg.norm(found.weights) < 1e-6
+    reference = SVC(kernel="linear", C=1.0, tol=1e-10).fit(X, y)
+    assert np.abs(reference.coef_).max() < 1e-6
+    with pytest.warns(CollapsedRuleWarning, match="weights are 0"):
+        metrics.linear_leakage(np.eye(3), X, groups, rule="published")
+    # A rule exists, and the default finds it without a warning.
+    assert metrics.linear_leakage(np.eye(3), X, groups) > 0.2
+
+
+@pytest.mark.parametrize("cost", [1e-2, 1.0])
+def test_balanced_classes_are_the_exact_machine_s_with_class_weights(cost):
+    X, groups = unequal(np.random.default_rng(5))
+    y = np.where(groups == "small", 1.0, -1.0)
+    share = np.where(y > 0, np.mean(y > 0), np.mean(y < 0))
+    found = linear_svm(X, y, cost, 0.5 / share)
+    reference = SVC(kernel="linear", C=cost, class_weight="balanced", tol=1e-10).fit(X, y)
+    assert found.weights == pytest.approx(reference.coef_[0], rel=1e-4, abs=1e-6)
+    assert not found.is_collapsed
+    assert found.gap <= 1e-10
+
+
+def test_a_small_cost_is_no_collapse():
+    X, groups = unequal(np.random.default_rng(6))
+    y = np.where(groups == "small", 1.0, -1.0)
+    apart = linear_svm(X + 3.0 * (y > 0)[:, None], y, 1e-9)
+    assert np.linalg.norm(apart.weights) < 1e-6
+    assert not apart.is_collapsed
+
+
+def test_classes_with_equal_means_leak_nothing_to_a_balanced_rule():
+    rows = np.random.default_rng(7).standard_normal((50, 2))
+    X = np.concatenate([rows, -rows, 2 * rows, -2 * rows])
+    groups = np.repeat([0, 1], 100)
+    found = Search(is_balanced=True, costs=[1.0]).separation(X, np.where(groups, 1.0, -1.0))
+    assert found == (0.0, True)
 
 
 def test_leakage_needs_groups_and_rows_of_both_in_every_fold():

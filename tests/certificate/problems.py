@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 
@@ -101,6 +102,15 @@ def random_mixture(rng, objective) -> Mixture:
     if not objective.counts_down:
         pairs = [(a, a) for a in range(objective.n_groups)]
     return Mixture.of_pairs(objective, pairs, rng.dirichlet(np.full(len(pairs), 0.3)))
+
+
+def compared(
+    problem: SubspaceProblem, objective: RobustFairObjective, seed: int
+) -> RobustFairObjective:
+    """The objective as it is; or, by seed, with references or of the largest error."""
+    references = problem.traces * np.random.default_rng(seed).exponential(1.0, problem.n_groups)
+    disparity = ("gap", "largest", "gap")[seed % 3]
+    return replace(objective, disparity=disparity, references=references if seed % 3 else None)
 
 
 def rounding(

@@ -28,10 +28,15 @@ def draw(seed, n_groups):
     shares = rng.dirichlet(np.ones(n_groups))
     radii = rng.choice([0.0, 1.0]) * rng.exponential(1.0, n_groups)
     in_gap = rng.permutation(n_groups) < rng.integers(2, n_groups + 1)
-    objective = RobustFairObjective(
-        shares, float(rng.choice([0.0, 0.01, 0.3, 2.0, 50.0])), radii, in_gap
-    )
-    return rng, objective
+    weight = float(rng.choice([0.0, 0.01, 0.3, 2.0, 50.0]))
+    disparity = ("gap", "gap", "largest")[seed % 3]
+    references = None if seed % 2 else rng.normal(0, 2, n_groups)
+    return rng, RobustFairObjective(shares, weight, radii, in_gap, disparity, references)
+
+
+def value_of(o, m):
+    given = (o.shares, o.fairness_weight, o.radii, o.in_gap, o.disparity, o.references)
+    return reference.compared_objective(m, *given)
 
 
 @pytest.mark.parametrize("n_groups", [2, 3, 4, 6])
@@ -45,10 +50,10 @@ def test_no_weights_that_are_allowed_make_a_mixture_above_the_objective(seed, n_
     made = columns(o, *chosen)
     for _ in range(12):
         w = random_weights(rng, made.sums)
-        mixture = Mixture(o, made.above @ w, made.below @ w)
+        mixture = made.mixture(o, w)
         assert (mixture.above >= -1e-12).all()
         for m in rng.exponential(1.0, (8, n_groups)) * rng.choice([1e-2, 1.0, 10.0], (8, 1)):
-            value = reference.objective(m, o.shares, o.fairness_weight, o.radii, o.in_gap)
+            value = value_of(o, m)
             assert mixture.value(m) <= value + 1e-9 * (1 + abs(value))
 
 
@@ -61,10 +66,11 @@ def test_the_best_weights_reach_the_objective(seed):
     m = rng.exponential(1.0, 5)
     root, edge = np.sqrt(m), np.sqrt(o.radii)
     worth = (root + edge) ** 2 @ made.above - np.maximum(root - edge, 0) ** 2 @ made.below
+    worth = worth + made.constants
     ones = np.ones(len(made.sums))
     found = linprog(-worth, A_eq=made.sums, b_eq=ones, bounds=(0, None))
-    value = reference.objective(m, o.shares, o.fairness_weight, o.radii, o.in_gap)
-    assert -found.fun == pytest.approx(value, rel=1e-7)
+    value = value_of(o, m)
+    assert -found.fun == pytest.approx(value, rel=1e-7, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -76,7 +82,7 @@ def test_chords_touch_at_the_corners_of_a_box_and_stay_below_inside(seed):
     intercepts, slopes = made.chords(o, Box(lower, upper))
     for _ in range(20):
         w = random_weights(rng, made.sums)
-        mixture = Mixture(o, made.above @ w, made.below @ w)
+        mixture = made.mixture(o, w)
         corner = np.where(rng.random(3) < 0.5, lower, upper)
         line = intercepts @ w + corner @ slopes @ w
         assert line == pytest.approx(mixture.value(corner), rel=1e-9, abs=1e-9)

@@ -64,7 +64,28 @@ def test_trade_offs_cover_each_grid_and_are_drawn():
     assert len(rows) == 1 + 18 + 8 + 1
     # Plain PCA has the least error of all on the data it is fitted to.
     assert min(row["are"] for row in rows) == pytest.approx(rows[0]["are"], rel=1e-9)
-    assert figures.draw_pareto(rows).axes[0].get_xscale() == "log"
+    axes = figures.draw_pareto(rows).axes[0]
+    assert (axes.get_xscale(), axes.get_xlabel()) == ("log", "ARE (log scale)")
+    # Ticks can be read on every panel, however narrow its range.
+    low, high = axes.get_xlim()
+    assert len([tick for tick in axes.get_xticks() if low <= tick <= high]) >= 2
+
+
+def test_points_are_dominated_by_better_ones_only():
+    rows = [{"are": are, "abdiff": abdiff} for are, abdiff in ((1.0, 2.0), (2.0, 1.0), (2.5, 2.5))]
+    found = [figures._is_dominated((row["are"], row["abdiff"]), rows) for row in rows]
+    assert found == [False, False, True]
+
+
+def test_arrows_carry_their_weights_and_groups_their_markers():
+    arrows = toy.arrows("population", 0) + toy.arrows("sample", 0)
+    figure = figures.draw_toy(toy.points(0), arrows)
+    for axes in figure.axes:
+        texts = {text.get_text() for text in axes.texts}
+        assert {f"{weight:g}" for weight in toy.WEIGHTS} <= texts
+        assert axes.get_xlabel() == "first feature"
+        first, second = (points.get_paths()[0].vertices for points in axes.collections)
+        assert first.shape != second.shape
 
 
 def test_resampling_keeps_constants_and_the_mean_brightness():

@@ -113,6 +113,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
         {
             "model": V,
             **ROWS,
+            "rule": "balanced",
             "held_out": False,
             "costs": [1.0],
             "n_folds": 2,

@@ -251,3 +251,15 @@ def test_a_refined_answer_has_the_errors_it_is_valued_by_and_keeps_its_tolerance
     assert found.objective == pytest.approx(objective.value(found.group_errors), rel=1e-15)
     assert found.lower_bound <= found.objective
     assert found.status == "optimal"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rounding_is_subtracted_from_the_bound_of_a_straight_objective(seed):
+    moments = reference.random_moments(np.random.default_rng(seed), 2, 12)
+    problem = SubspaceProblem(moments, np.array([0.4, 0.6]), 3)
+    objective = RobustFairObjective(problem.shares, 0.0, np.zeros(2))
+    found = solve_boundary(problem, objective)
+    rounding = float(problem.shares @ problem.rounding)
+    assert rounding > 0
+    assert found.objective - found.lower_bound >= rounding
+    assert found.optimality_gap < 1e-10

@@ -17,9 +17,9 @@ from fairspan.ground.archive import format_of
 from fairspan.ground.types import FloatArray
 from fairspan.moments import file as moments_file
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.tables.choose import find_columns, no_column
 from fairspan.tables.columns import Columns
 from fairspan.tables.csv import Dialect
+from fairspan.tables.findings import find_columns, no_column
 from fairspan.tables.parts import FilePart, Files, TableRows
 from fairspan.tables.rows import TableMoments as TableMoments
 

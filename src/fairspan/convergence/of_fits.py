@@ -256,7 +256,7 @@ def convergence_history(
 
 
 def _walk(model: RobustFairPCA, every: int) -> dict[int, FloatArray]:
-    """Walk once to learn which start the fit chose, and once to keep some of its iterates."""
+    """Walk once to learn which of several starts the fit chose, and once to keep its iterates."""
     prepared = prepare(model.moments_, model.standardize, room=model.n_components, warn=False)
     problem = prepared.problem(model.n_components, model._counting())
     best, chosen, iterates = math.inf, 0, {}
@@ -272,7 +272,8 @@ def _walk(model: RobustFairPCA, every: int) -> dict[int, FloatArray]:
         if step % every == 0 or step == last:
             iterates[step] = prepared.in_features(V[chosen].T).T
 
-    for watch in (choose, keep):
+    n_starts = model._options().n_init + model._options().start_at_pca
+    for watch in [choose, keep] if n_starts > 1 else [keep]:
         options = model._options()
         solve_subgradient(
             problem,

@@ -178,8 +178,12 @@ class _Model:
 def _pairs(objective: RobustFairObjective) -> list[Pair]:
     if objective.n_groups == 1:
         return [(0, 0)]
-    compared = np.ones(objective.n_groups) if objective.in_gap is None else objective.in_gap
-    return list(itertools.permutations(np.flatnonzero(compared).tolist(), 2))
+    all_groups = np.ones(objective.n_groups, dtype=bool)
+    given = all_groups if objective.in_gap is None else objective.in_gap
+    compared = np.flatnonzero(given).tolist()
+    if not objective.counts_down:
+        return [(a, a) for a in compared]
+    return list(itertools.permutations(compared, 2))
 
 
 def _tangent(Y: FloatArray, Z: FloatArray) -> FloatArray:

@@ -25,7 +25,7 @@ from fairspan.ground.parameters import check_components
 from fairspan.ground.rows import check_real, is_dask
 from fairspan.ground.types import FLOATS
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.groups import ONE_GROUP, Groups
+from fairspan.moments.groups import ONE_GROUP, Groups, check_sizes
 from fairspan.moments.sparse import SPARSE_FORMATS
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.result import SolverResult, settled
@@ -204,6 +204,8 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
             self.clip_limits_ = learned_limits(X, self.clip, sample_weight)
             X = self._clipped(X)
         groups = Groups.of(sensitive_features, X.shape[0], self.missing_groups)
+        if whole:
+            check_sizes(len(groups.labels), X.shape[0])
         names = getattr(self, "feature_names_in_", None)
         return GroupMoments.from_groups(X, groups, sample_weight=sample_weight, feature_names=names)
 

@@ -17,10 +17,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan.exceptions import NoGroupsWarning
+from fairspan.fitting import Counting
 from fairspan.ground.rows import check_real, check_rows, check_two_dimensions, is_dask
 from fairspan.ground.types import FLOATS, FloatArray
 from fairspan.ground.warn import warn
-from fairspan.moments.groups import groups_in_gap
 from fairspan.moments.projection import Projection, total_and_gap
 from fairspan.moments.sparse import SPARSE_FORMATS, project_sparse, squared_distances
 
@@ -281,5 +281,5 @@ def lazy_score(estimator: Any, X: Any, sensitive_features: Any, sample_weight: A
     moments = found.moments or found.result()
     projection = Projection.of(estimator)
     errors = projection.errors(projection.second_moments(moments, "global"))
-    compared = errors[groups_in_gap(moments.labels, rule)]
-    return -float(moments.shares @ errors + (np.ptp(compared) if len(compared) else 0.0))
+    gap = Counting(missing_groups=rule).gap(errors, moments)
+    return -float(moments.shares @ errors + gap)

@@ -167,6 +167,8 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
         Mean error of all rows; largest minus smallest error of the groups that the gap is about.
     group_radii_ : ndarray of shape (n_groups,)
         The radius of each group's ambiguity set.
+    group_references_ : ndarray of shape (n_groups,)
+        What each group's error is compared with; 0 without references.
     objective_, lower_bound_ : float
         Value of the objective, and a bound proved for every subspace.
     optimality_gap_ : float
@@ -293,6 +295,8 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
         result = self._solved(problem, objective, moments)
         self._fitted_objective = objective
         self.total_weights_ = objective.shares
+        none = np.zeros(objective.n_groups)
+        self.group_references_ = none if objective.references is None else objective.references
         logger.log(
             logging.INFO if self.verbose else logging.DEBUG,
             "%s: objective %.10g, bound %.10g, gap %.2g, %d eigen-solves",

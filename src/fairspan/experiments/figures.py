@@ -24,8 +24,10 @@ COLORS = {
     "cfpca-mean": "#009e73",
 }
 """Colours that stay apart without colour vision."""
-MARKERS = {"pca": "s", "rfpca": "o", "fairpca": "D", "fairpca-grid": "x", "cfpca-mean": "^"}
+MARKERS = {"pca": "s", "rfpca": "o", "fairpca": "D", "fairpca-grid": "v", "cfpca-mean": "^"}
 _NEED = "Figures need"
+_EQUAL = 1e-9
+"""Points that differ by a smaller share are equal: none dominates the other."""
 _GROUPS = ("#9bb8d3", "#e3b59b")
 _NAMES = TITLES | {
     "fairpca": "FairPCA (exact)",
@@ -76,32 +78,44 @@ def draw_toy(points: Sequence[Row], arrows: Sequence[Row]) -> Any:
     matplotlib.figure.Figure
         The figure.
     """
-    figure = new_figure((10, 5), _NEED)
+    figure = new_figure((13, 5.4), _NEED)
     panels = {"population": "true covariances", "sample": "covariances of the points"}
     for axes, (source, label) in zip(figure.subplots(1, 2), panels.items(), strict=True):
         for group, name in enumerate(("majority", "minority")):
             xy = np.array([(row["x"], row["y"]) for row in points if row["group"] == group])
-            axes.scatter(*xy.T, s=6, color=_GROUPS[group], label=f"{name} ({len(xy)})", lw=0)
-        for row in arrows:
-            if row["source"] == source:
-                _draw_arrow(axes, row)
+            style = {"s": 12, "color": _GROUPS[group], "marker": "o^"[group], "lw": 0}
+            axes.scatter(*xy.T, label=f"{name} ({len(xy)})", **style)
+        mine = [row for row in arrows if row["source"] == source]
+        for i, row in enumerate(mine):
+            _draw_arrow(axes, row, i)
         for name in ("pca", "rfpca", "fairpca"):
             axes.plot([], [], color=COLORS[name], lw=2, label=_NAMES[name])
-        axes.set(xlim=(-7, 7), ylim=(-6, 6), aspect="equal", title=f"Arrows of the {label}")
+        axes.set(xlim=(-7, 9), ylim=(-5, 6), aspect="equal", title=f"Arrows of the {label}")
+        axes.set(xlabel="first feature", ylabel="second feature")
         tidy(axes)
-    figure.axes[0].legend(frameon=False, loc="lower right", fontsize="small")
-    weights = ", ".join(f"{weight:g}" for weight in toy.WEIGHTS)
-    figure.suptitle(f"RFPCA with radius 0 and fairness weight {weights}", fontsize="medium")
+    figure.axes[0].legend(frameon=False, loc="lower right")
+    text = "RFPCA with radius 0; numbers at the arrows are fairness weights"
+    figure.suptitle(text, fontsize="medium")
     return figure
 
 
-def _draw_arrow(axes: Any, row: Row) -> None:
+def _draw_arrow(axes: Any, row: Row, number: int) -> None:
     angle = math.radians(row["angle"])
-    length = {"pca": 6.4, "rfpca": 5.6, "fairpca": 6.4}[row["method"]]
-    tip = (length * math.cos(angle), length * math.sin(angle))
+    # Weights of neighbouring arrows stand at different distances.
+    length = 5.2 + 0.95 * (number % 3) if row["method"] == "rfpca" else 5.6
+    direction = np.array([math.cos(angle), math.sin(angle)])
     color = COLORS[row["method"]]
-    style = {"arrowstyle": "-|>", "color": color, "lw": 1.4, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", xy=tip, xytext=(0, 0), arrowprops=style)
+    style = {"arrowstyle": "-|>", "color": color, "lw": 1.3, "shrinkA": 0, "shrinkB": 0}
+    if row["method"] != "rfpca":
+        # RFPCA's first and last arrows cover those of PCA and FairPCA but for their tails.
+        axes.plot(*np.outer(-direction, [0, length]), color=color, lw=2)
+        below = -direction * length - [0, 0.25]
+        axes.annotate(TITLES[row["method"]], below, color=color, ha="center", va="top")
+        return
+    axes.annotate("", xy=tuple(length * direction), xytext=(0, 0), arrowprops=style)
+    place = tuple((length + 0.1) * direction)
+    text = {"rotation": row["angle"], "rotation_mode": "anchor", "va": "center", "color": color}
+    axes.annotate(f"{row['fairness_weight']:g}", place, fontsize="small", **text)
 
 
 def draw_pareto(rows: Sequence[Row]) -> Any:
@@ -118,28 +132,38 @@ def draw_pareto(rows: Sequence[Row]) -> Any:
         The figure, a panel for each data set.
     """
     names = _names(rows)
-    figure = new_figure((4.4 * len(names), 4.2), _NEED)
-    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
+    figure = new_figure((4.8 * len(names), 4.6), _NEED)
+    from matplotlib.ticker import FixedLocator, FormatStrFormatter, MaxNLocator, NullLocator
 
     for axes, name in zip(np.ravel(figure.subplots(1, len(names))), names, strict=True):
+        mine = [row for row in rows if row["dataset"] == name]
         for method, color in COLORS.items():
-            mine = [row for row in rows if row["dataset"] == name and row["method"] == method]
-            # Points of one grid often coincide: larger and paler below, sharper above.
-            style = {"marker": MARKERS[method], "label": _NAMES[method], "alpha": 0.85}
-            face = "none" if MARKERS[method] in "sD" else color
-            colors = {"edgecolors": color, "facecolors": face}
-            if MARKERS[method] == "x":
-                colors = {"color": color}
-            xy = [[row["abdiff"] for row in mine], [row["are"] for row in mine]]
-            axes.scatter(*xy, s=46, **style, **colors)
-        axes.set(xscale="log", xlabel="ABDiff (log scale)", title=titles()[name])
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 7)))
+            own = sorted((r["are"], r["abdiff"]) for r in mine if r["method"] == method)
+            best = [one for one in own if not _is_dominated(one, mine)]
+            worse = [one for one in own if one not in best]
+            style = {"color": color, "marker": MARKERS[method], "ls": ""}
+            axes.plot(*np.array(own).T, color=color, lw=1, alpha=0.6)
+            # Open markers: some other point has both a smaller ARE and a smaller ABDiff.
+            axes.plot(*np.array(worse).reshape(-1, 2).T, mfc="none", alpha=0.7, **style)
+            axes.plot(*np.array(best).reshape(-1, 2).T, label=_NAMES[method], **style)
+        axes.set(xscale="log", xlabel="ARE (log scale)", title=titles()[name])
+        ticks = MaxNLocator(4).tick_values(*axes.get_xlim())
+        axes.xaxis.set_major_locator(FixedLocator(ticks[1:-1]))
         axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
         axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_ylim(bottom=0)
         tidy(axes)
-    figure.axes[0].set_ylabel("ARE")
-    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    figure.axes[0].set_ylabel("ABDiff")
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    (opened,) = figure.axes[0].plot([], [], "o", mfc="none", color=COLORS["pca"])
+    handles, labels = [*handles, opened], [*labels, "dominated: another point is better in both"]
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
     return figure
+
+
+def _is_dominated(point: tuple[float, float], rows: Sequence[Row]) -> bool:
+    are, abdiff = (value * (1 - _EQUAL) for value in point)
+    return any(row["are"] < are and row["abdiff"] < abdiff for row in rows)
 
 
 def draw_components(rows: Sequence[Row]) -> Any:

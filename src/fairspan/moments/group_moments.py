@@ -20,7 +20,7 @@ from fairspan.ground.rows import check_real, feature_names_of, is_dask
 from fairspan.ground.types import FLOATS, FloatArray, Label
 from fairspan.moments import file as moments_file
 from fairspan.moments.from_rows import fields_of_rows
-from fairspan.moments.groups import Groups
+from fairspan.moments.groups import Groups, check_sizes
 from fairspan.moments.merge import merged
 from fairspan.moments.sparse import SPARSE_FORMATS
 
@@ -98,7 +98,8 @@ class GroupMoments:
             Partitions of Dask arrays and dataframes are reduced where they lie.
         sensitive_features : array-like, frame, dict or None
             Labels of the groups, see :func:`fairspan.moments.groups.encode_groups`; None for one
-            group.
+            group. More than 50 groups with fewer than two rows each on average are refused;
+            :meth:`from_groups` takes them.
             For Dask collections, one with the same partitions.
         sample_weight : array-like of shape (n_rows,), optional
             How often each row counts: integer weights equal repeated rows.
@@ -120,6 +121,7 @@ class GroupMoments:
         options = {"accept_sparse": SPARSE_FORMATS, "ensure_all_finite": False}
         X = check_array(X, dtype=FLOATS, input_name="X", **options)
         groups = Groups.of(sensitive_features, X.shape[0], missing_groups)
+        check_sizes(len(groups.labels), X.shape[0])
         return cls.from_groups(X, groups, sample_weight=sample_weight, feature_names=names)
 
     @classmethod

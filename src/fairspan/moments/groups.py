@@ -26,6 +26,8 @@ MISSING: Label = "missing"
 """The label of rows without one, where these are not refused."""
 MISSING_GROUPS = ("raise", "own_group", "total_only")
 
+_MANY = 50
+"""Up to this many groups may be as small as they like."""
 _FEW = 32
 """Up to this many groups, comparing the column with each label beats sorting it."""
 
@@ -94,6 +96,25 @@ def encode_groups(
         codes, labels = coded[0]
         return Groups(_compact(codes, len(labels)), tuple(labels))
     return _intersect(coded)
+
+
+def check_sizes(n_groups: int, n_rows: int) -> None:
+    """Refuse columns with nearly as many values as rows: those are numbers, not groups.
+
+    Parameters
+    ----------
+    n_groups, n_rows : int
+        How many there are.
+    """
+    if n_groups > _MANY and 2 * n_groups > n_rows:
+        raise ValueError(
+            f"sensitive_features has {n_groups} different values in {n_rows} rows, so most groups "
+            "would have a single row. Cut a number or a date into a few intervals first, for "
+            "instance with pandas.qcut(values, 4) or numpy.digitize(values, edges), and leave out "
+            "columns that number the rows. If the groups are really that small, fit "
+            "GroupMoments.from_groups(X, fairspan.moments.groups.encode_groups(values)) with "
+            "fit_moments."
+        )
 
 
 def groups_in_gap(labels: Iterable[Label], missing_groups: str) -> BoolArray:

@@ -21,10 +21,7 @@ SPARSE_FORMATS = ("csr", "csc")
 
 
 def scatter_sparse(
-    X: Any,
-    codes: npt.NDArray[np.integer[Any]],
-    n_groups: int,
-    sample_weight: FloatArray | None,
+    X: Any, codes: npt.NDArray[np.integer[Any]], n_groups: int, sample_weight: FloatArray | None
 ) -> RawMoments:
     """Sum x - shift and its outer product over the rows of each group.
 

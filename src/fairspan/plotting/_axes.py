@@ -35,3 +35,11 @@ def tidy(axes: Any) -> Any:
     """Hide the spines that carry no information."""
     axes.spines[["top", "right"]].set_visible(False)
     return axes
+
+
+def finished(axes: Any, x: str, y: str, *, legend: bool = True, **place: Any) -> Any:
+    """Label the axes, add a legend without a frame, and hide what carries no information."""
+    axes.set(xlabel=x, ylabel=y)
+    if legend:
+        axes.legend(frameon=False, **place)
+    return tidy(axes)

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairspan.convergence import ConvergenceHistory
 from fairspan.ground import palette
-from fairspan.plotting._axes import axes_or_new, tidy
+from fairspan.plotting._axes import axes_or_new, finished
 
 
 def plot_convergence(history: ConvergenceHistory, *, ax: Any = None) -> Any:
@@ -56,7 +56,4 @@ def plot_convergence(history: ConvergenceHistory, *, ax: Any = None) -> Any:
     )
     axes.axhline(history.rate_bound, color=palette.PCA, ls="--", label="bound of the theorem")
     axes.set_yscale("log")
-    axes.set_xlabel("step")
-    axes.set_ylabel("stationarity gap")
-    axes.legend(frameon=False)
-    return tidy(axes)
+    return finished(axes, "step", "stationarity gap")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fairspan.ground import palette
-from fairspan.plotting._axes import axes_or_new, tidy
+from fairspan.plotting._axes import axes_or_new, finished
 
 if TYPE_CHECKING:
     from fairspan.downstream.result import DownstreamResult
@@ -63,10 +63,8 @@ def plot_downstream(
             marker = _MARKERS[place % len(_MARKERS)]
             label = f"{k} component{'s' * (k > 1)}"
             axes.plot([], [], marker, color=palette.TEXT, fillstyle="none", label=label)
-    axes.set_xlabel(names[0].replace("_", " "))
-    axes.set_ylabel(names[1].replace("_", " "))
-    axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.01, 0.5))
-    return tidy(axes)
+    x, y = (name.replace("_", " ") for name in names)
+    return finished(axes, x, y, fontsize="small", loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 
 def _bars(row: dict[str, Any]) -> list[list[float]] | None:

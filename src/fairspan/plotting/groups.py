@@ -21,7 +21,7 @@ from fairspan.ground.parameters import (
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.projection import moments_of
-from fairspan.plotting._axes import axes_or_new, tidy
+from fairspan.plotting._axes import axes_or_new, finished, tidy
 
 _MOST_COMPONENTS = 10
 
@@ -159,10 +159,7 @@ def plot_errors_by_components(
         axes.plot(numbers, low, "o-", color=color, ms=4)
     axes.set_xticks(numbers)
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("number of components")
-    axes.set_ylabel("error, from best to worst group")
-    axes.legend(frameon=False)
-    return tidy(axes)
+    return finished(axes, "number of components", "error, from best to worst group")
 
 
 def _errors(

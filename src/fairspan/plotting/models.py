@@ -11,7 +11,7 @@ from fairspan.estimators.robust import plain_pca
 from fairspan.ground import palette
 from fairspan.ground.parameters import check_integer, is_integer, is_listing
 from fairspan.moments.groups import Groups
-from fairspan.plotting._axes import axes_or_new, tidy
+from fairspan.plotting._axes import axes_or_new, finished, tidy
 from fairspan.solvers.result import SolverResult
 from fairspan.words import share_at_most
 
@@ -136,11 +136,8 @@ def plot_projection(
         axes.scatter(
             rows[:, first], rows[:, second], s=14, alpha=0.6, lw=0, color=color, label=str(label)
         )
-    axes.set_xlabel(f"component {first + 1}")
-    axes.set_ylabel(f"component {second + 1}")
-    if len(groups.labels) > 1:
-        axes.legend(frameon=False)
-    return tidy(axes)
+    x, y = (f"component {place + 1}" for place in chosen)
+    return finished(axes, x, y, legend=len(groups.labels) > 1)
 
 
 def plot_history(model: Any, *, ax: Any = None) -> Any:
@@ -187,9 +184,6 @@ def plot_history(model: Any, *, ax: Any = None) -> Any:
         at, low, high = iterations[proved], bound[proved], value[proved]
         axes.step(at, low, where="post", color=palette.FAIR, lw=2, label="proved bound")
         axes.fill_between(at, low, high, step="post", color=palette.REGION, lw=0, zorder=0)
-    axes.set_xlabel("iteration")
-    axes.set_ylabel("objective")
     axes.set_title(f"{result.solver}: proved within {share_at_most(result.optimality_gap)}")
     axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.legend(frameon=False)
-    return tidy(axes)
+    return finished(axes, "iteration", "objective")

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairspan.estimators.prefixes import Prefixes
 from fairspan.ground import palette
-from fairspan.plotting._axes import axes_or_new, tidy
+from fairspan.plotting._axes import axes_or_new, finished
 from fairspan.words import group_name, percent
 
 _NAMED = 8
@@ -61,13 +61,12 @@ def plot_scree(prefixes: Any, ax: Any = None) -> Any:
     axes.fill_between(numbers, errors.min(axis=1), errors.max(axis=1), color=palette.REGION, lw=0)
     axes.set_ylim(0, 1.22 * float(errors.max()) or 1.0)
     axes.set_xticks(numbers)
-    axes.set_xlabel("components kept")
-    axes.set_ylabel("error of each group")
-    axes.legend(frameon=False, loc="upper right", bbox_to_anchor=(1.0, 0.92), fontsize="small")
     axes.set_title("What the first components keep of each group")
     if prefixes.excess is not None:
         _draw_price(axes, prefixes)
-    return tidy(axes)
+    x, y = "components kept", "error of each group"
+    corner = (1.0, 0.92)
+    return finished(axes, x, y, loc="upper right", bbox_to_anchor=corner, fontsize="small")
 
 
 def _draw_price(axes: Any, prefixes: Prefixes) -> None:

@@ -23,7 +23,7 @@ from fairspan.ground.types import FLOATS
 from fairspan.ground.warn import warn
 from fairspan.judging.case import GroupValues
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.groups import Groups
+from fairspan.moments.groups import Groups, check_sizes
 from fairspan.moments.projection import CENTERINGS
 from fairspan.selection.evaluate import Judge, Params, evaluate
 from fairspan.selection.folds import Fold, given_folds, make_splits, split_moments
@@ -190,6 +190,7 @@ n_iter_
         check_real(X)
         X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
         groups = Groups.of(sensitive_features, len(X), self.missing_groups)
+        check_sizes(len(groups.labels), len(X))
         weight = None if sample_weight is None else check_weights(sample_weight, len(X))
         splits = make_splits(self.cv, groups.codes, self.random_state)
         names = getattr(self, "feature_names_in_", None)

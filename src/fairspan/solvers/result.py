@@ -134,7 +134,8 @@ def settled(
         The result, not proved where rounding hides its objective.
     """
     if unsure > 0:
-        much = unsure > _TOLD * abs(result.objective)
+        size = abs(result.objective) if result.size is None else result.size
+        much = unsure > _TOLD * size
         status = "feasible" if much and result.status == "optimal" else result.status
         result = replace(result, lower_bound=result.lower_bound - unsure, status=status)
     if result.lower_bound < result.lowest <= result.objective:

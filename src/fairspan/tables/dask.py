@@ -24,8 +24,7 @@ from fairspan.ground.types import FLOATS
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.moments.sparse import SPARSE_FORMATS
-from fairspan.tables.choose import choose
-from fairspan.tables.columns import TableOptions
+from fairspan.tables.columns import TableOptions, choose
 from fairspan.tables.groups import Partial, partial_moments
 from fairspan.tables.pieces import Wanted
 from fairspan.tables.rows import Add, Step, table_moments
@@ -222,9 +221,11 @@ def lazy_rows(function: Callable[[Any], Any], X: Any, width: int | None) -> Any:
     import dask
     import dask.array as da
 
-    kind = _float_type(X)
+    # The type that scikit-learn's validation would make of the rows.
+    kinds = set(X.dtypes) if hasattr(X, "dtypes") else {X.dtype}
+    is_single = width is not None and kinds == {np.dtype(np.float32)}
     shape = (0,) if width is None else (0, width)
-    meta = np.empty(shape, dtype=np.float64 if width is None else kind)
+    meta = np.empty(shape, dtype=np.float32 if is_single else np.float64)
     if not hasattr(X, "chunks"):
         later = dask.delayed(function, pure=False)
         pieces = [
@@ -236,9 +237,3 @@ def lazy_rows(function: Callable[[Any], Any], X: Any, width: int | None) -> Any:
     if width is None:
         return X.map_blocks(function, drop_axis=1, dtype=meta.dtype, meta=meta)
     return X.map_blocks(function, chunks=(X.chunks[0], (width,)), dtype=meta.dtype, meta=meta)
-
-
-def _float_type(X: Any) -> Any:
-    """The type that scikit-learn's validation would make of the rows."""
-    kinds = set(X.dtypes) if hasattr(X, "dtypes") else {X.dtype}
-    return np.dtype(np.float32 if kinds == {np.dtype(np.float32)} else np.float64)

@@ -1,4 +1,4 @@
-"""What is met in the rows of a table: missing values, text, spaces; and what is said about it."""
+"""What is met in a table: columns, missing values, text, spaces; and what is said about it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 from fairspan.ground.listed import listed
+from fairspan.ground.parameters import is_integer, is_listing
 
 Name = str | int
 """Columns of tables have names; those of arrays have numbers."""
 
-_SHOWN, _CATEGORIES = 6, 20
-"""Columns that are named; a column with more different texts is hardly one of categories."""
+_ALL, _SHOWN, _CATEGORIES = 12, 6, 20
+"""Columns that are named where one is not found, and where some cannot be used; a column with more
+different texts is hardly one of categories."""
 _COMMA = re.compile(r"[-+]?\d[\d.]*,[\d.,]*\d")
 
 
@@ -80,7 +83,9 @@ class Findings:
 
     def sentences(self, categories: Mapping[Name, Collection[str] | None]) -> tuple[str, ...]:
         """Say what was read in a way that should be known."""
-        dropped = f"{self.dropped:,} of {self.rows:,} rows left out: {self._missing}"
+        left_out = []
+        if self.dropped:
+            left_out = [f"{self.dropped:,} of {self.rows:,} rows left out: {self._missing}"]
         return (
             *self.notes,
             *(f"column {name!r}: true and false are read as 1 and 0" for name in self.truths),
@@ -92,7 +97,7 @@ class Findings:
                 f"column {name!r} became {len(parts or ())} columns of zeros and ones"
                 for name, parts in categories.items()
             ),
-            *([dropped] if self.dropped else []),
+            *left_out,
             *(
                 f"column {name!r} just counts the rows; if it is not a feature, use drop={[name]}"
                 for name in (self.counting or () if self.rows > 2 else ())
@@ -125,6 +130,56 @@ class Findings:
     def _missing(self) -> str:
         counts = (f"{name!r} ({count})" for name, count in self.missing.items())
         return f"missing values in {listed(counts, str, most=_SHOWN)}"
+
+
+def find_columns(
+    where: str, kinds: Mapping[Name, str], argument: str, given: Any
+) -> tuple[Name, ...]:
+    """Find columns by the names a user gave; those of arrays by number, from 0 or from the end.
+
+    Parameters
+    ----------
+    where : str
+        The table, as errors name it.
+    kinds : mapping
+        Its columns.
+    argument : str
+        What they are given for.
+    given : str, int, sequence of them or None
+        The names.
+
+    Returns
+    -------
+    tuple of str or int
+        The columns, each once.
+    """
+    asked = () if given is None else tuple(given) if is_listing(given) else (given,)
+    positions = [name for name in kinds if isinstance(name, int)]
+    found: list[Name] = []
+    for one in asked:
+        name = one
+        if positions and (is_integer(one) or (isinstance(one, str) and one.lstrip("-").isdigit())):
+            name = int(one) + (len(positions) if int(one) < 0 else 0)
+        elif not isinstance(one, str):
+            raise TypeError(f"{argument}=... holds {one!r}; columns are given by name.")
+        if name not in kinds:
+            raise ValueError(no_column(where, kinds, [one], f"{argument}=..."))
+        found.append(name)
+    twice = [name for name, times in Counter(found).items() if times > 1]
+    if twice:
+        raise ValueError(f"{argument}=... names the column {twice[0]!r} twice.")
+    return tuple(found)
+
+
+def no_column(where: str, kinds: Iterable[Name], missing: Sequence[Any], why: str) -> str:
+    """Say which columns are not there and which are."""
+    names = list(kinds)
+    there = f"are {listed(names, most=_ALL)}"
+    if all(isinstance(name, int) for name in names):
+        there = f"are numbered 0 to {len(names) - 1}"
+    near = get_close_matches(str(missing[0]), map(str, names), n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"{where} has no column {listed(missing, most=8)} ({why}); its columns {there}.{hint}"
 
 
 def check_once(path: str, names: Iterable[str]) -> None:

@@ -18,10 +18,12 @@ import numpy.typing as npt
 from fairspan.ground.rows import check_memory
 from fairspan.ground.types import BoolArray, FloatArray, Label
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.groups import Groups, encode_groups, sort_labels
+from fairspan.moments.groups import Groups, check_sizes, encode_groups, sort_labels
 from fairspan.tables.findings import Findings, Name
 from fairspan.tables.pieces import Coded
 
+_ENOUGH = 10_000
+"""Rows after which groups must not be nearly as many."""
 _MANY = 2**20
 """So many combinations of labels are counted in a table; more are sorted."""
 
@@ -52,6 +54,9 @@ class Partial:
     def __add__(self, other: Partial) -> Partial:
         both = [part.moments for part in (self, other) if part.moments is not None]
         moments = sum(both[1:], both[0]) if both else None
+        if moments is not None and (rows := int(moments.counts.sum())) >= _ENOUGH:
+            # Before there is a matrix for every row of a large table.
+            check_sizes(moments.n_groups, rows)
         return Partial(moments, self.weightless + other.weightless, self.met + other.met)
 
     def result(self, where: str = "X") -> GroupMoments:
@@ -78,6 +83,7 @@ class Partial:
             raise ValueError(f"{where} has no rows to compute moments of{self.met.why_none}.")
         extra = np.array([self.weightless[label] for label in weighted], dtype=np.int64)
         counts = self.moments.counts + extra
+        check_sizes(len(counts), int(counts.sum()))
         return replace(self.moments, counts=counts, dropped_rows=self.met.dropped)
 
 

@@ -15,8 +15,7 @@ import numpy as np
 from fairspan.ground.parameters import is_listing, is_number
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.tables.choose import choose
-from fairspan.tables.columns import Columns
+from fairspan.tables.columns import Columns, choose
 from fairspan.tables.csv import Dialect, open_csv
 from fairspan.tables.findings import Findings, Name, TableError
 from fairspan.tables.groups import parser

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -73,7 +73,9 @@ def settled(columns: Columns, run: Run) -> Columns:
     if not columns.unknown:
         return columns
     wanted = Wanted(columns.wanted.rows, labels=columns.unknown)
-    return columns.with_categories(run(partial(_part_categories, columns), _united, wanted))
+    found = run(partial(_part_categories, columns), _united, wanted)
+    known: Any = {name: tuple(sorted(values)) for name, values in found.items()}
+    return replace(columns, categories=columns.categories | known)
 
 
 def _united(left: dict[Name, set[str]], right: dict[Name, set[str]]) -> dict[Name, set[str]]:

@@ -10,8 +10,7 @@ from typing import Any, Unpack
 
 from fairspan.ground.extras import needing
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.tables.choose import choose
-from fairspan.tables.columns import TableOptions
+from fairspan.tables.columns import TableOptions, choose
 from fairspan.tables.pieces import Wanted
 from fairspan.tables.rows import Add, Step, table_moments
 from fairspan.tables.typed import frame_part, kinds_of

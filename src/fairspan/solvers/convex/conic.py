@@ -80,7 +80,11 @@ def solve_conic(
     dual = np.array(solution.z)
     value, bound, shifted, Z = -float(np.vdot(pooled, X)), 0.0, pooled, None
     if direction is not None:
-        _check_length(X, direction, radius)
+        missed = float(np.linalg.norm(X @ direction)) - radius
+        if not missed <= _FEASIBLE:
+            raise RuntimeError(
+                f"Clarabel missed the constraint on the means by {missed:.2g} of their distance."
+            )
         y = -dual[at_direction + 1 : at_factors]
         shifted = pooled - 0.5 * (np.outer(y, direction) + np.outer(direction, y))
         bound -= radius * float(np.linalg.norm(y))
@@ -98,14 +102,6 @@ def solve_conic(
     bound = safe_bound(bound, value, 0.0)
     # The unit, the projection on the Fantope and the bound.
     return RelaxedSolution(X, unit * value, unit * bound, int(solution.iterations), 3)
-
-
-def _check_length(X: FloatArray, direction: FloatArray, radius: float) -> None:
-    missed = float(np.linalg.norm(X @ direction)) - radius
-    if not missed <= _FEASIBLE:
-        raise RuntimeError(
-            f"Clarabel missed the constraint on the means by {missed:.2g} of their distance."
-        )
 
 
 class _Program:

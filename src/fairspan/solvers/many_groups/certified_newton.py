@@ -23,7 +23,7 @@ from fairspan.solvers.two_groups.boundary import solve_boundary
 
 _FEW_STARTS = 4
 _MANY_STARTS = 40
-_MOST_GROUPS = 16
+_MOST_GROUPS = 12
 """Of more groups, so many are served best by a start of their own, and fewer starts are random."""
 _LIGHT = 100.0
 """Up to this fairness weight descents need no lighter ones before them."""

@@ -129,11 +129,13 @@ def minimax_step(
     """
     values = np.array([model.piece(piece) for piece in pieces])
     slopes = np.array([model.slope(piece) for piece in pieces])
+    images = slopes @ inverse
+    quadratic = images @ slopes.T
     begun = len(pieces)
     for _ in range(50):
-        weights = simplex_quadratic(values, slopes @ inverse @ slopes.T, weights)
+        weights = simplex_quadratic(values, quadratic, weights)
         slope = weights @ slopes
-        dm = -inverse @ slope
+        dm = -(weights @ images)
         level = float(weights @ values) + float(slope @ dm)
         best = model.largest(dm)
         excess = model.piece(best) + float(model.slope(best) @ dm) - level
@@ -145,6 +147,11 @@ def minimax_step(
         pieces, weights = [*pieces, best], np.append(weights, 0.0)
         values = np.append(values, model.piece(best))
         slopes = np.vstack([slopes, model.slope(best)])
+        # With many groups the products are dear: only those of the new piece are made.
+        images = np.vstack([images, slopes[-1] @ inverse])
+        across = slopes[:-1] @ images[-1]
+        last = float(slopes[-1] @ images[-1])
+        quadratic = np.block([[quadratic, across[:, None]], [across, np.array([last])]])
     used = np.flatnonzero(weights)
-    value = level + 0.5 * float(slope @ inverse @ slope)
+    value = level - 0.5 * float(slope @ dm)
     return Step([pieces[i] for i in used], weights[used], slope, value)

@@ -31,6 +31,8 @@ _FEW = 48
 """Up to this many groups all of them are looked at."""
 _NEW = 8
 """Groups taken in at a time, on either side of the gap."""
+_BENT = 2_000_000
+"""Numbers in all moments up to which all groups are tried at once; beyond it is seldom of use."""
 _ROUNDS = 25
 _PROOFS = 4
 
@@ -101,7 +103,8 @@ class _Search:
             left = self.settings.get("effort", 1.0) - self.effort
             options = self.settings | {"start": self.best.subspace, "effort": max(left, 1e-9)}
             found = solve_newton(part.problem, part.objective, **options)
-            self.problem.n_eigensolves += found.n_eigensolves
+            if part.problem is not self.problem:
+                self.problem.n_eigensolves += found.n_eigensolves
             self.effort += found.effort
             self.was_cut |= found.was_cut
             self.bound = max(self.bound, found.lower_bound + part.constant - part.rounding)
@@ -139,14 +142,16 @@ class _Search:
                 self.settings.get("max_iter", 1000),
                 self.best.subspace,
             )
-            self.problem.n_eigensolves += part.problem.n_eigensolves
+            if part.problem is not self.problem:
+                self.problem.n_eigensolves += part.problem.n_eigensolves
             chosen = self.chosen
             if not self._offer(found.subspace) and len(self.chosen) == before:
                 break
-        if self.objective.radii.any():
+        if self.objective.radii.any() and self.problem.moments.size <= _BENT:
             above, below = self.objective.shares.copy(), np.zeros(self.problem.n_groups)
-            above[chosen], below[chosen] = found.mixture.above[:-1], found.mixture.below[:-1]
-            mixture = Mixture(self.objective, above, below, found.mixture.constant)
+            n, mixed = len(chosen), found.mixture
+            above[chosen], below[chosen] = mixed.above[:n], mixed.below[:n]
+            mixture = Mixture(self.objective, above, below, mixed.constant)
             box = Box(least, self.problem.traces)
             bound = closed_form_bound(self.problem, mixture, self.best.errors, box)
             self.bound = max(self.bound, bound)
@@ -173,6 +178,8 @@ class _Search:
         """Lump all groups but the chosen, by chords between two errors or tangents at one."""
         problem, o, chosen = self.problem, self.objective, self.chosen
         rest = np.setdiff1d(np.arange(problem.n_groups), chosen)
+        if not len(rest):
+            return _Part(problem, o, 0.0, 0.0)
         edge, width = np.sqrt(o.radii), np.sqrt(lower) + np.sqrt(upper)
         # φ = m + 2 sqrt(ε m) + ε, and the chord of a root has the slope 1 / (sqrt l + sqrt u).
         slopes = 1 + np.where(o.radii > 0, 2 * edge / np.maximum(width, 1e-300), 0.0)

@@ -56,11 +56,15 @@ class _Local:
 
     def inverse(self) -> FloatArray:
         """Inverse Hessian in the space of errors."""
-        return np.asarray(self.plain @ np.linalg.inv(self._couple()))
+        return (
+            np.asarray(self.plain @ np.linalg.inv(self._couple()))
+            if self.bend.any()
+            else self.plain
+        )
 
     def tangent(self, slope: FloatArray) -> FloatArray:
         """The step of the model for a slope."""
-        q = -np.linalg.solve(self._couple(), slope)
+        q = -(np.linalg.solve(self._couple(), slope) if self.bend.any() else slope)
         return np.asarray(np.einsum("b,blk->lk", q, self.gradients) / self.curvature)
 
     def moved(self, tangent: FloatArray) -> FloatArray:
@@ -165,7 +169,10 @@ def _localise(problem: SubspaceProblem, V: FloatArray, mixture: Mixture, m: Floa
     plain = in_errors(gradients, curvature)
     bend = mixture.curvatures(m)
     root = np.sqrt(-bend)
-    if np.linalg.eigvalsh(np.eye(len(bend)) - root[:, None] * plain * root)[0] <= 0.05:
+    if (
+        bend.any()
+        and np.linalg.eigvalsh(np.eye(len(bend)) - root[:, None] * plain * root)[0] <= 0.05
+    ):
         bend = np.zeros_like(bend)
     return _Local(V, outside, gradients, curvature, plain, bend)
 

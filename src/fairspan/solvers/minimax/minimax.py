@@ -24,13 +24,7 @@ from fairspan.ground.types import FloatArray
 from fairspan.objectives.largest_loss import LargestLoss
 from fairspan.problem.subspace import SubspaceProblem, Support
 from fairspan.solvers.cutting_planes.search import solve_cutting_planes
-from fairspan.solvers.result import (
-    SMALLEST_LOSS,
-    Relaxed,
-    SolverResult,
-    relative_gap,
-    safe_bound,
-)
+from fairspan.solvers.result import SMALLEST_LOSS, Relaxed, SolverResult, relative_gap, safe_bound
 from fairspan.solvers.two_groups.lines import Geodesic, root_between
 
 Iterate = Literal["best", "average", "last"]

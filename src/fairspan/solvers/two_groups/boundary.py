@@ -142,9 +142,19 @@ class _Walk:
     def bound(self) -> float:
         """What is proved so far."""
         known = [face.bound for face in self.faces.values() if face is not None]
+        if not self.arcs:
+            known.append(max(map(self._at_point, self.boundary.lines)))
         lowest = min([self.best, *known, *(arc[0] for arc in self.arcs[:1])])
         scale = self.boundary.problem.scale
         return lowest if self._floor <= lowest else safe_bound(self._floor, self.best, scale)
+
+    def _at_point(self, line: Line) -> float:
+        """Bound the objective by one line, where its gradient has the line's angle everywhere."""
+        if not self.first <= line.angle <= self.last:
+            return -math.inf
+        rounding = self.boundary.problem.rounding
+        guard = line.slack + float(rounding[0]), line.slack + float(rounding[1])
+        return max(self.pieces.guarded(line.point, guard))
 
     def is_closed(self, tol: float) -> bool:
         problem, weight = self.boundary.problem, self.objective.fairness_weight
@@ -228,7 +238,9 @@ class _Walk:
         """
         self._offer(line.point, line.subspace)
         weight = penalty_weight(line, self.objective.shares)
-        if weight <= self.objective.fairness_weight and not self.objective.radii.any():
+        o = self.objective
+        plain = o.counts_down and o.references is None and not o.radii.any()
+        if weight <= o.fairness_weight and plain:
             self._floor = max(self._floor, penalty_bound(line))
 
     def _offer(self, point: Point, subspace: FloatArray) -> None:

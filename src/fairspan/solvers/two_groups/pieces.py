@@ -138,7 +138,7 @@ class TwoPieces:
             if before * side < 0:
                 points.append((self._crossing(start, end), True))
             points.append((end, False))
-        safe = [self._guarded(m, guard) for m, _ in points]
+        safe = [self.guarded(m, guard) for m, _ in points]
         bound = min(
             max(min(start[0], end[0]), min(start[1], end[1]))
             for start, end in itertools.pairwise(safe)
@@ -155,7 +155,7 @@ class TwoPieces:
 
         return at(root_between(lambda share: self.ridge(at(share))))
 
-    def _guarded(self, m: Point, guard: Point) -> Point:
+    def guarded(self, m: Point, guard: Point) -> Point:
         """Both pieces at the worst point within the guard; each is monotone in each error."""
         (_, down1), (down0, _) = self.coefficients
         less = max(m[0] - guard[0], 0.0), max(m[1] - guard[1], 0.0)

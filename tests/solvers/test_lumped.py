@@ -1,0 +1,53 @@
+"""Many groups: whoever does not decide is lumped, and what is proved of the rest is true of all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fairspan.objectives import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers import SolverOptions, solve
+from fairspan.solvers.many_groups import lumped
+from fairspan.solvers.many_groups.certified_newton import solve_newton
+from tests import reference
+from tests.certificate import problems
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_what_is_proved_of_some_groups_and_a_lump_is_true_of_all(seed, monkeypatch):
+    monkeypatch.setattr(lumped, "_FEW", 2)
+    monkeypatch.setattr(lumped, "_NEW", 2)
+    # Half of them without the tangents for all groups, so that chords are what proves.
+    monkeypatch.setattr(lumped, "_BENT", 0 if seed % 2 else 10**9)
+    draw = (problems.any_ranks, problems.near_ties, problems.tiny_groups)[seed % 3]
+    problem, objective, rng = draw(seed)
+    if seed % 4 == 0 and problem.n_groups > 2:
+        in_gap = np.arange(problem.n_groups) != seed % problem.n_groups
+        o = objective
+        objective = RobustFairObjective(o.shares, o.fairness_weight, o.radii, in_gap)
+    result = solve(problem, objective, SolverOptions(solver="newton", effort=0.1))
+    V = result.components.T
+    value = problems.value(problem, objective, V)
+    assert result.objective == pytest.approx(value, rel=1e-9, abs=1e-9)
+    best, W = problems.attained(problem, objective, rng, 8)[0]
+    known = problems.rounding(problem, objective, W)
+    assert result.lower_bound <= min(best, value) + 1e-12 * abs(best) + known
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.02])
+def test_a_hundred_groups_are_solved_as_if_all_were_looked_at(radius):
+    rng = np.random.default_rng(1)
+    n, d, k = 100, 8, 2
+    factors = rng.standard_normal((n, d, 30)) * np.linspace(3, 1, d)[:, None]
+    moments = factors @ factors.transpose(0, 2, 1) / 30
+    shares = rng.dirichlet(np.full(n, 5.0))
+    objective = RobustFairObjective(shares, 0.3, np.full(n, radius))
+    result = solve(SubspaceProblem(moments, shares, k), objective)
+    all_looked_at = solve_newton(SubspaceProblem(moments, shares, k), objective)
+    assert result.objective <= all_looked_at.objective * (1 + 1e-7)
+    assert result.lower_bound <= all_looked_at.objective
+    assert result.optimality_gap <= 1e-3
+    errors = reference.group_errors(moments, result.components.T)
+    value = reference.objective(errors, shares, 0.3, objective.radii)
+    assert result.objective == pytest.approx(value, rel=1e-10)
