@@ -46,6 +46,10 @@ TEMPLATES = {
         "The worst-served group is {worst} with PCA (error {before}) and {other} with {method} "
         "(error {after})."
     ),
+    "all served alike": (
+        "The worst-served group is {worst} with PCA (error {before}); with {method} all errors are "
+        "equal ({after})."
+    ),
     "everyone pays": "Every group is worse off than with PCA ({changes}).",
     "no one gains": "No group is better off than with PCA ({changes}).",
     "some pay": "Errors compared with PCA: {changes}.",
@@ -56,8 +60,7 @@ TEMPLATES = {
     ),
     "dominated here": "Another projection serves every group better.",
     "dominated points": (
-        "At {some} of {all} points another projection serves every group better (the best of these "
-        "points has the gap {gap})."
+        "At {some} of {all} points (gaps up to {gap}) another projection serves every group better."
     ),
     "dominated methods": (
         "On the rows of the fit, another projection serves every group better than {methods}."
@@ -199,6 +202,11 @@ def proof(status: str, gap: float, hidden: bool = False) -> str:
     return TEMPLATES[name].format(share=share_at_most(gap))
 
 
+def visible_gain(share: float) -> bool:
+    """Say whether a share by which errors fall is worth a word."""
+    return 100 * share >= RULES["small"]
+
+
 @dataclass(frozen=True)
 class Better:
     """What improves on a projection most, for the group that gains least, as plain values.
@@ -231,12 +239,17 @@ class Better:
     dominates: bool
 
     @property
+    def matters(self) -> bool:
+        """Whether every group gains so much that it shows."""
+        return self.dominates and visible_gain(self.relative_gain)
+
+    @property
     def sentence(self) -> str:
         """The projection and its gain, or what is proved of every other."""
-        if self.dominates:
+        if self.matters:
             parts = zip(self.labels, self.group_weights, strict=True)
             weights = ", ".join(f"{quoted(label)} {weight:.3g}" for label, weight in parts)
-            share = percent(self.relative_gain)
+            share = f"{at_least(100 * self.relative_gain, 2)} %"
             return TEMPLATES["dominated"].format(share=share, weights=weights)
         # A group without error cannot gain, in any unit.
         relative = self.bound < self.smallest
@@ -267,7 +280,8 @@ def who_pays(
     if max(abs(a - b) for a, b in zip(before, after, strict=True)) <= same:
         return ""
     worst, other = (labels[errors.index(max(errors))] for errors in (before, after))
-    served = TEMPLATES["worst served"].format(
+    alike = excess(after) < RULES["same"]
+    served = TEMPLATES["all served alike" if alike else "worst served"].format(
         worst=quoted(worst),
         before=number(max(before)),
         other=quoted(other),
@@ -390,7 +404,7 @@ class Findings:
         told = [who_pays(self.labels, *self.errors, self.method)]
         if self.better is not None:
             told.append(self.better.sentence)
-            if self.better.dominates and self.disparity == "gap":
+            if self.better.matters and self.disparity == "gap":
                 told.append(TEMPLATES["instead"])
         return " ".join(filter(None, told))
 

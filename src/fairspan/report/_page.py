@@ -171,7 +171,7 @@ def _page_data(content: dict[str, Any]) -> dict[str, Any]:
         }
         better = words.Better(**page["chosen"]["better"])
         known["chosen"] = proved(page["chosen"])
-        known["chosen"] |= {"better": better.sentence, "dominated": better.dominates}
+        known["chosen"] |= {"better": better.sentence, "dominated": better.matters}
         if "curve" in page:
             known["curve"] = proved(page["curve"] | {"proved": page["curve"]["accuracy"]})
         return page | known | {"optima": list(map(proved, page.get("optima", ())))}

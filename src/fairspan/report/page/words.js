@@ -68,7 +68,8 @@ function whoPays(page, point) {
   let name = "some pay";
   if (before.every((error, a) => after[a] >= error - same)) name = "no one gains";
   if (before.every((error, a) => after[a] > error + same)) name = "everyone pays";
-  return `${fill(templates["worst served"], {
+  const alike = excess(after) < rules.same;
+  return `${fill(templates[alike ? "all served alike" : "worst served"], {
     worst: served(before), before: number(Math.max(...before)),
     other: served(after), after: number(Math.max(...after)), method: data.method,
   })} ${fill(templates[name], { changes: changes.join(", ") })}`;
@@ -76,7 +77,7 @@ function whoPays(page, point) {
 
 /** Whether another projection is known that serves every group better. */
 const isDominated = (page, point) => point.dominated ?? page.own_points.some((best) =>
-  best.every((error, a) => error < (1 - rules.same) * point.errors[a]));
+  best.every((error, a) => error < (1 - rules.small / 100) * point.errors[a]));
 
 /** Who pays for the chosen projection, and whether another one serves every group better. */
 function payers(page, point) {
