@@ -279,7 +279,13 @@ def who_pays(
     same = RULES["same"] * max(before)
     if max(abs(a - b) for a, b in zip(before, after, strict=True)) <= same:
         return ""
-    worst, other = (labels[errors.index(max(errors))] for errors in (before, after))
+    # Of errors that are equal up to rounding, the first: others may round differently.
+    worst, other = (
+        next(
+            a for a, m in zip(labels, errors, strict=True) if m >= max(errors) * (1 - RULES["same"])
+        )
+        for errors in (before, after)
+    )
     alike = excess(after) < RULES["same"]
     served = TEMPLATES["all served alike" if alike else "worst served"].format(
         worst=quoted(worst),

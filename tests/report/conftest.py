@@ -15,7 +15,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 HOSTILE = "<img src=x onerror=alert(1)>"
 SLIDERS = ("weight", "radius", "components")
-SENTENCES = ("headline", "effect", "proof")
+SENTENCES = ("headline", "effect", "payers", "proof")
 
 
 def chromium() -> str:
