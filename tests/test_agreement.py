@@ -17,6 +17,7 @@ from fairspan import (
     GroupMoments,
     RobustFairPCA,
     RobustFairPCACV,
+    advise,
     certify,
     compare,
     dominating_projection,
@@ -25,6 +26,7 @@ from fairspan import (
 )
 from fairspan import words as spoken
 from fairspan.cli import main
+from fairspan.inference import gap_test, reduction_test
 from fairspan.solvers import door
 
 K = 2
@@ -197,7 +199,6 @@ def by_report(case: Case, folder: Path) -> Said:
         n_components=K,
         max_components=K,
         standardize=case.standardize,
-        n_bootstrap=0,
         **case.setting,
     )
     chosen = json.loads(page.to_json())["by_components"][K - 1]["chosen"]
@@ -308,6 +309,56 @@ def test_the_cases_are_what_they_are_called(tmp_path, patience):
     assert 1e-6 < said.gap < 1
 
 
+def verdicts(case: Case, folder: Path) -> dict[str, dict[str, Any] | None]:
+    """What entry points say about new rows, to programs."""
+    words, weight = case.write(folder), str(case.fairness_weight)
+    found: dict[str, Any] = {}
+    for name in ("fit", "compare", "report", "frontier"):
+        told = [] if name == "frontier" else ["--fairness-weight", weight]
+        page = ["-o", str(folder / "page.html")] if name == "report" else []
+        found[name] = _answer([name, *words, *told, *page])["verdict"]
+    made = report.build(
+        case.X,
+        sensitive_features=case.groups,
+        n_components=K,
+        max_components=K,
+        standardize=case.standardize,
+        **case.setting,
+    )
+    found["report.build"] = made.content["by_components"][K - 1]["verdict"]
+    advice = advise(case.X, case.groups, n_components=K, standardize=case.standardize)
+    found["advise"] = None if advice.verdict is None else advice.verdict.document
+    return found
+
+
+@pytest.mark.parametrize(
+    "name", ["plain", "standardised", "four groups", "a feature hidden by rounding"]
+)
+def test_every_entry_point_gives_the_verdict_of_the_tests(name, tmp_path):
+    case = CASES[name]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = verdicts(case, tmp_path)
+    if name == "a feature hidden by rounding":
+        assert set(found.values()) == {None}
+        return
+    given = {"sensitive_features": case.groups}
+    test = gap_test(case.X, n_components=K, standardize=case.standardize, **given)
+    change = reduction_test(case.model, case.X, **given)
+    for entry, said in found.items():
+        assert said["pvalue"] == test.pvalue
+        assert said["errors"] == pytest.approx(change.plain.group_errors)
+        ends = [said["intervals"][a] for a in range(len(test.labels))]
+        assert ends == [pytest.approx(own) for own in change.plain.group_intervals]
+        if entry not in ("frontier", "advise"):
+            assert said["change"] == change.verdict
+    assert test.pvalue < 0.05
+    assert {said.get("headline", "") for said in found.values()} == {
+        found["fit"]["headline"],
+        "",
+    }
+
+
 def dominated_by_entry(case: Case, folder: Path) -> dict[str, bool]:
     """What entry points say about whether another projection serves every group better."""
     model = case.model.fit_moments(case.moments)
@@ -322,7 +373,6 @@ def dominated_by_entry(case: Case, folder: Path) -> dict[str, bool]:
         sensitive_features=case.groups,
         n_components=K,
         max_components=K,
-        n_bootstrap=0,
         **units,
         **case.setting,
     )

@@ -50,8 +50,13 @@ OTHERS = {
     ("RobustFairPCA", "n_bootstrap"): 200,
     # Replicates of a bound for the population, each of which is solved.
     ("certify", "n_bootstrap"): 400,
-    # Off: each replicate would be solved anew.
-    ("fairness_frontier", "n_bootstrap"): 0,
+    # Deprecated.
+    ("fairness_frontier", "n_bootstrap"): None,
+    ("build", "n_bootstrap"): None,
+    ("advise", "n_bootstrap"): None,
+    ("advise", "level"): None,
+    # What a verdict may claim.
+    ("Verdict", "level"): None,
     # A range of numbers, drawn against each other.
     ("plot_errors_by_components", "n_components"): None,
     # Several sizes are compared.

@@ -48,7 +48,7 @@ CALLS = {
     "fairness_frontier": lambda **given: fairspan.fairness_frontier(MOMENTS, 1, **given),
     "Options": lambda **given: metrics.group_errors(MODEL, X, GROUPS, **given),
     "build": lambda **given: report.build(
-        X, sensitive_features=GROUPS, n_components=1, max_components=1, n_bootstrap=0, **given
+        X, sensitive_features=GROUPS, n_components=1, max_components=1, **given
     ),
     "bootstrap_intervals": lambda **given: metrics.bootstrap_intervals(
         MODEL, X, GROUPS, n_bootstrap=20, **given
@@ -70,7 +70,7 @@ CALLS = {
 
 RESULTS = {("ReductionTest", "verdict")}
 """What is found, not chosen."""
-WORDS = {("DatasetInfo", "notes"), ("SolverResult", "solver")}
+WORDS = {("DatasetInfo", "notes"), ("SolverResult", "solver"), ("Verdict", "method")}
 """Texts that are no choices."""
 ELSEWHERE = {
     ("RobustFairPCACV", name) for name in ("group_weights", "missing_groups", "solver")

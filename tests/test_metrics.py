@@ -178,6 +178,20 @@ def test_bootstrap_intervals_hold_the_errors_and_depend_on_the_seed_alone(fitted
         metrics.bootstrap_intervals(model, X[:3], [0, 1, 2])
 
 
+def test_a_group_of_very_few_rows_has_no_bootstrap_interval(fitted):
+    model, _, _, X, groups = fitted
+    few = np.where(np.arange(len(X)) < 1, "single", np.array(groups).astype(str))
+    found = metrics.bootstrap_intervals(model, X, few, random_state=1)
+    alone = found.labels.index("single")
+    assert np.isnan(found.errors).any(axis=1).tolist() == [
+        a == alone for a in range(len(found.labels))
+    ]
+    assert np.isfinite(found.gap).all()
+    found = metrics.bootstrap_intervals(model, X, few == "single", random_state=1)
+    assert np.isnan(found.gap).all()
+    assert np.isfinite(found.total).all()
+
+
 @pytest.mark.parametrize("cost", [1e-3, 1.0, 30.0])
 def test_the_linear_rule_is_the_exact_support_vector_machine(cost):
     rng = np.random.default_rng(0)

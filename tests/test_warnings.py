@@ -49,7 +49,7 @@ rough = RobustFairPCA(2, solver="subgradient", max_iter=1, tol=1e-15)
 pipeline = make_pipeline(StandardScaler(with_std=False), fair)
 fitted = RobustFairPCA(2).fit(X, sensitive_features=TWO)
 labelled = make_pipeline(StandardScaler(with_std=False), RobustFairPCA(2))
-page = {"n_components": 2, "max_components": 2, "n_bootstrap": 0}
+page = {"n_components": 2, "max_components": 2}
 
 CASES = {
     SmallGroupWarning: [
@@ -61,7 +61,7 @@ CASES = {
         lambda: pipeline.fit(X, sensitive_features=FEW),
         lambda: pipeline.fit_transform(X, sensitive_features=FEW),
         lambda: search.fit(X, sensitive_features=FEW),
-        lambda: advise(X, FEW, n_bootstrap=20),
+        lambda: advise(X, FEW),
         lambda: report.build(X, sensitive_features=FEW, **page),
     ],
     HiddenFeatureWarning: [
@@ -104,9 +104,13 @@ CASES = {
     ],
     FutureWarning: [
         lambda: metrics.error_gap(fitted, X, TWO, centring="group"),
-        lambda: metrics.bootstrap_intervals(fitted, X, TWO, centring="group", n_bootstrap=20),
+        lambda: metrics.bootstrap_intervals(fitted, X, TWO, centring="group"),
         lambda: compare([fair], X, TWO, centring="group"),
         lambda: RobustFairPCACV(gap_centring="group"),
+        lambda: advise(X, TWO, n_bootstrap=20),
+        lambda: advise(X, TWO, level=0.9),
+        lambda: fairness_frontier(X, 2, sensitive_features=TWO, n_bootstrap=20),
+        lambda: report.build(X, sensitive_features=TWO, n_bootstrap=0, **page),
     ],
 }
 

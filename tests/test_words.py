@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from fairspan import words
-from fairspan.words import Findings, at_least, at_most, number, percent, quoted, share_at_most
+from fairspan.words import (
+    Findings,
+    Verdict,
+    at_least,
+    at_most,
+    number,
+    percent,
+    quoted,
+    share_at_most,
+)
 
 PLAIN = Findings(
     labels=["a", "b"],
@@ -27,9 +36,10 @@ HIDDEN = (
     "Nothing is proved: some features vary so little compared with others that rounding hides the "
     "objective."
 )
-UNEQUAL = "With 3 components, PCA reconstructs b 20 % worse than a."
-EQUAL = "With 3 components, PCA reconstructs all groups equally well."
-NARROWS = "RobustFairPCA narrows the gap to 0.9 % for 0.5 % more total error."
+UNEQUAL = "With 3 components, PCA reconstructs b 20 % worse than a on the fitted rows."
+EQUAL = "With 3 components, PCA reconstructs all groups equally well on the fitted rows."
+ROWS = "A verdict about new rows needs rows; here there are only moments."
+NARROWS = "There, RobustFairPCA narrows the gap to 0.9 % for 0.5 % more total error."
 
 
 @pytest.mark.parametrize(
@@ -76,17 +86,18 @@ NARROWS = "RobustFairPCA narrows the gap to 0.9 % for 0.5 % more total error."
         ),
         (
             {"errors": ([1.0, 1.0], [1.0, 1.0])},
-            (EQUAL, "RobustFairPCA gives the same errors.", PROVED),
+            (EQUAL, "There, RobustFairPCA gives the same errors.", PROVED),
         ),
         (
             {"errors": ([0.0, 0.0], [0.0, 0.0]), "totals": (0.0, 0.0)},
-            (EQUAL, "RobustFairPCA gives the same errors.", PROVED),
+            (EQUAL, "There, RobustFairPCA gives the same errors.", PROVED),
         ),
         (
             {"errors": ([0.0, 1.0], [0.5, 0.9]), "totals": (1.0, 1.4)},
             (
-                "With 3 components, PCA reconstructs a without error, but not b.",
-                "RobustFairPCA narrows the gap to 80 % for 40 % more total error.",
+                "With 3 components, PCA reconstructs a without error on the fitted rows, but not "
+                "b.",
+                "There, RobustFairPCA narrows the gap to 80 % for 40 % more total error.",
                 PROVED,
             ),
         ),
@@ -94,31 +105,44 @@ NARROWS = "RobustFairPCA narrows the gap to 0.9 % for 0.5 % more total error."
             {"errors": ([1.0, 1.2], [1.3, 0.0]), "totals": (1.0, 1.2)},
             (
                 UNEQUAL,
-                "RobustFairPCA reconstructs b without error, but not a, for 20 % more total error.",
+                "There, RobustFairPCA reconstructs b without error, but not a, for 20 % more total "
+                "error.",
                 PROVED,
             ),
         ),
         (
             {"errors": ([1.0, 1.2], [1.15, 1.15]), "totals": (1.0, 1.0001)},
-            (UNEQUAL, "RobustFairPCA closes the gap for under 0.1 % more total error.", PROVED),
+            (
+                UNEQUAL,
+                "There, RobustFairPCA closes the gap for under 0.1 % more total error.",
+                PROVED,
+            ),
         ),
         (
             {"errors": ([1.0, 1.2], [1.0, 1.3]), "method": "FairPCA", "n_components": 1},
             (
-                "With 1 component, PCA reconstructs b 20 % worse than a.",
-                "FairPCA widens the gap to 30 % for 0.5 % more total error.",
+                "With 1 component, PCA reconstructs b 20 % worse than a on the fitted rows.",
+                "There, FairPCA widens the gap to 30 % for 0.5 % more total error.",
                 PROVED,
             ),
         ),
         (
             {"labels": [("x", 1), 7]},
-            ("With 3 components, PCA reconstructs '7' 20 % worse than 'x / 1'.", NARROWS, PROVED),
+            (
+                "With 3 components, PCA reconstructs '7' 20 % worse than 'x / 1' on the fitted "
+                "rows.",
+                NARROWS,
+                PROVED,
+            ),
         ),
     ],
 )
 def test_every_case_has_its_sentences(changes, sentences):
     found = dataclasses.replace(PLAIN, **changes)
-    assert tuple(one for one in found.sentences if one != found.payers) == sentences
+    told = found.sentences
+    assert tuple(one for one in told if one not in (ROWS, found.payers)) == sentences
+    # What is known of the fitted rows only is said to be that.
+    assert (ROWS in told) == ("on the fitted rows" in told[0])
 
 
 def test_an_upper_bound_is_rounded_up():
@@ -188,18 +212,107 @@ def test_the_fairest_method_is_named_with_its_price():
     assert told == "FairPCA has both the smallest gap and the smallest total error."
 
 
-def test_doubt_is_said_about_the_groups_that_can_be_judged():
-    told = words.doubt(1.6, [0.4, 2.8], 0.95, True, [])
-    assert told == (
-        "The gap of 1.600 (95 % interval: 0.4000 to 2.800) is distinguishable from sampling noise."
-    )
-    told = words.doubt(1.6, [0.0, 2.8], 0.9, False, ["c", 4])
-    assert told == (
-        "Too few rows to judge: c, '4'. The gap between the other groups (90 % interval: 0 to "
-        "2.800) is not distinguishable from sampling noise."
-    )
-    told = words.doubt(1.6, [math.nan, math.nan], 0.95, False, ["b"])
-    assert told == "The gap is 1.600. Too few rows to judge: b."
+VERDICT = Verdict(
+    labels=("a", "b"),
+    rows=(300, 200),
+    sizes=(300.0, 200.0),
+    pvalue=0.0104,
+    errors=(4.0, 5.6),
+    intervals=((3.5, 4.5), (4.8, 6.4)),
+    difference=1.62,
+    difference_interval=(0.41, 2.83),
+    change="reduced",
+    method="RobustFairPCA",
+    level=0.95,
+)
+SEVERAL = Verdict(
+    labels=("a", "b", "c"),
+    rows=(300, 200, 3),
+    sizes=(300.0, 200.0, 3.0),
+    pvalue=0.004,
+    adjusted=(0.3, 0.004, None),
+    errors=(4.0, 5.6, 4.4),
+    intervals=((3.5, 4.5), (4.8, 6.4), None),
+    gap_interval=(0.4, 2.8),
+    method="RobustFairPCA",
+    level=0.95,
+)
+LOW = (
+    "A few rows make up most of the variance of income and 'x 2', so ranges are rough and have no "
+    "stated confidence; clip=3 on an estimator limits such rows."
+)
+RANGES = "Ranges are 95 % intervals."
+
+
+@pytest.mark.parametrize(
+    ("verdict", "changes", "told"),
+    [
+        (
+            VERDICT,
+            {},
+            "PCA serves b worse than a (difference 1.6, 0.4 to 2.8; p = 0.01). RobustFairPCA "
+            f"reduces the difference on new rows. {RANGES}",
+        ),
+        (
+            VERDICT,
+            {"difference": -2.04, "difference_interval": (-4.3, 0.21), "pvalue": 0.0821},
+            "No difference between groups is shown (a minus b: 2.0, -0.2 to 4.3; p = 0.082). "
+            f"RobustFairPCA reduces the difference on new rows. {RANGES}",
+        ),
+        (
+            VERDICT,
+            {
+                "pvalue": 1e-4,
+                "change": "widened",
+                "level": None,
+                "low_support": {"income": 3.0, "x 2": 9.0},
+            },
+            "PCA serves b worse than a (difference 1.6, 0.4 to 2.8; p < 0.001). RobustFairPCA "
+            f"widens the difference on new rows. {LOW}",
+        ),
+        (
+            VERDICT,
+            {"change": "not shown", "rows": (300, 12), "sizes": (300.0, 12.0)},
+            "PCA serves b worse than a (difference 1.6, 0.4 to 2.8; p = 0.01). Whether "
+            f"RobustFairPCA changes it is not shown on new rows. {RANGES} Few rows: b (12).",
+        ),
+        (
+            VERDICT,
+            {"pvalue": None, "errors": (), "rows": (300, 1), "sizes": (300.0, 1.0), "change": None},
+            "No statement about groups: b (1) has fewer than 5 rows.",
+        ),
+        (
+            SEVERAL,
+            {},
+            "PCA serves b (error 5.60, 4.80 to 6.40; adjusted p = 0.004) worse than the average. "
+            "Whether RobustFairPCA changes it on new rows is not tested for more than two groups. "
+            f"{RANGES} No statement about c (3): fewer than 5 rows.",
+        ),
+        (
+            SEVERAL,
+            {"pvalue": 0.3, "adjusted": (0.3, 0.4, None), "method": ""},
+            "No difference between groups is shown (largest difference 0.4000 to 2.800; p = 0.30). "
+            f"{RANGES} No statement about c (3): fewer than 5 rows.",
+        ),
+        (
+            SEVERAL,
+            {"errors": (5.6, 4.0, 5.5), "intervals": ((4.8, 6.4), None, None), "method": ""},
+            "PCA serves b (error 4.000, no range; adjusted p = 0.004) better than the average. "
+            f"{RANGES} No statement about c (3): fewer than 5 rows.",
+        ),
+    ],
+)
+def test_a_verdict_says_what_the_data_shows_and_how_sure_that_is(verdict, changes, told):
+    assert str(dataclasses.replace(verdict, **changes)) == told
+
+
+def test_findings_lead_with_the_verdict():
+    found = dataclasses.replace(PLAIN, verdict=VERDICT)
+    headline, change = VERDICT.headline, VERDICT.effect
+    assert found.sentences == (headline, change, UNEQUAL, NARROWS, found.payers, RANGES, PROVED)
+    # Where rounding hides the errors, or nothing is lost, there is nothing to judge.
+    for changes in ({"hidden": (True, True)}, {"n_components": 10}):
+        assert not {headline, change, RANGES} & {*dataclasses.replace(found, **changes).sentences}
 
 
 WORSE = words.Better(["a", "b"], [1.0, 1.1], [0.0, 1.0], 0.05, 0.04299, 0.051, 1.1, True)
@@ -218,7 +331,9 @@ NONE_BETTER = dataclasses.replace(WORSE, gain=0.0, bound=1.1e-9, dominates=False
 def test_who_pays(before, after, told):
     text = words.who_pays(["a", "b"], before, after, "X")
     worst = "b" if after[1] >= after[0] else "a"
-    served = f"The worst-served group is b with PCA (error {words.number(before[1])}) and {worst}"
+    served = (
+        f"There, the worst-served group is b with PCA (error {words.number(before[1])}) and {worst}"
+    )
     assert text == f"{served} with X (error {words.number(max(after))}). {told}"
     assert words.who_pays(["a", "b"], before, before, "X") == ""
 

@@ -42,10 +42,6 @@ FIT = "fit people.csv -s sex --drop id region count -o model.npz"
         ("fit absent.csv -s sex -k 0", "-k 0 must be 1 or more"),
         ("frontier absent.csv -s sex --weights -1", "--weights -1.0 must be finite and 0 or more"),
         (
-            "frontier people.csv -s sex --drop region --bootstrap 3",
-            "--bootstrap 3 must",
-        ),
-        (
             "report people.csv -s sex --drop region -k 6",
             "use at most the number of features - 1 = 5",
         ),
@@ -199,7 +195,6 @@ def test_moments_that_do_not_fit_are_named(fairspan, refused, folder):
         "merge north.npz south.npz -o all.npz"
     )
     assert "--sensitive chooses columns of a table" in refused("fit north.npz -s sex", code=2)
-    assert "moments do not hold them" in refused("frontier north.npz --bootstrap 5", code=2)
     fairspan(FIT)
     fairspan("moments people.csv -s sex --features age income -o two.npz")
     assert "has other features than the model" in refused("certify model.npz --moments two.npz")

@@ -96,7 +96,7 @@ def test_colours_show_on_a_terminal_only_and_never_with_no_color(folder, monkeyp
         assert process.wait() == 0
     with open(inner, "w") as terminal:
         shown = os.read(outer, 2**16).decode()
-        assert "\x1b[1mWith 2 components, PCA reconstructs" in shown
+        assert "\x1b[1mNo difference between groups is shown" in shown
         assert paint("error:", "red", terminal) == "\x1b[1;31merror:\x1b[0m"
         monkeypatch.setenv("NO_COLOR", "1")
         assert paint("error:", "red", terminal) == "error:"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -49,10 +49,6 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
             "standardize": False,
         },
     ),
-    "fairness_frontier with intervals": (
-        partial(fairspan.fairness_frontier, X, 1, sensitive_features=GROUPS, fairness_weights=[1]),
-        {"n_bootstrap": 20, "random_state": 0},
-    ),
     "certify": (
         fairspan.certify,
         {
@@ -83,8 +79,16 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
             "n_components": 2,
             "target_gap": None,
             "standardize": True,
-            "level": 0.95,
-            "n_bootstrap": 20,
+            "random_state": 0,
+        },
+    ),
+    "verdict": (
+        fairspan.inference.verdict,
+        {
+            "estimator": RobustFairPCA(1),
+            **ROWS,
+            "sample_weight": None,
+            "clusters": None,
             "random_state": 0,
         },
     ),

@@ -63,7 +63,6 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
             "title": None,
             "sample_weight": None,
             "max_components": 1,
-            "n_bootstrap": 0,
             "include_rows": False,
             "random_state": 0,
         },

@@ -55,7 +55,7 @@ fairspan.RobustFairPCACV(2, cv=2, standardize=True).fit(X, sensitive_features=gr
 methods = [fairspan.RobustFairPCA(3), fairspan.FairPCA(3), fairspan.NullSpaceFairPCA(3)]
 methods += [fairspan.ConvexFairPCA(3), fairspan.ExactlyFairPCA(3, max_gap=2.0)]
 fairspan.compare(methods, X, groups, standardize=True)
-print(fairspan.advise(X, groups, n_components=3, n_bootstrap=50, random_state=0))
+print(fairspan.advise(X, groups, n_components=3, random_state=0))
 pca = RobustFairPCA(3, standardize=True).fit(X, sensitive_features=groups)
 pca.save("model.npz")
 again = fairspan.load_model("model.npz")
@@ -80,7 +80,7 @@ fairspan.plotting.plot_group_errors(pca, X, groups, n_bootstrap=20)
 fairspan.plotting.plot_loadings(pca)
 fairspan.report.write_report(
     "report.html", X, sensitive_features=groups, standardize=True, n_components=2,
-    max_components=2, n_bootstrap=20)
+    max_components=2)
 """,
 }
 

@@ -15,7 +15,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 HOSTILE = "<img src=x onerror=alert(1)>"
 SLIDERS = ("weight", "radius", "components")
-SENTENCES = ("headline", "effect", "payers", "proof")
+SENTENCES = ("headline", "change", "fitted", "effect", "payers", "caveats", "proof")
 
 
 def chromium() -> str:
@@ -122,7 +122,6 @@ def two_groups(cancer):
         radius=0.1,
         standardize=True,
         max_components=3,
-        n_bootstrap=50,
         title="Breast cancer",
     )
 
@@ -149,7 +148,6 @@ def many_groups():
         standardize=True,
         n_components=2,
         max_components=2,
-        n_bootstrap=50,
         title=HOSTILE,
     )
 
@@ -158,5 +156,5 @@ def many_groups():
 def many_features():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(90, 500)) * np.geomspace(3, 0.1, 500)
-    options = {"n_components": 1, "max_components": 1, "n_bootstrap": 20}
+    options = {"n_components": 1, "max_components": 1}
     return report.build(X, sensitive_features=["a", "b", "b"] * 30, **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -10,11 +11,11 @@ import pytest
 
 from fairspan import ExactlyFairPCA, FairPCA, GroupMoments, RobustFairPCA, report
 from fairspan.exceptions import SmallGroupWarning
-from fairspan.metrics import bootstrap_intervals
+from fairspan.inference import gap_test, reduction_test
 from fairspan.report._page import embedded_json
 from tests.report.conftest import HOSTILE
 
-QUICK = {"n_components": 2, "max_components": 2, "n_bootstrap": 0, "standardize": True}
+QUICK = {"n_components": 2, "max_components": 2, "standardize": True}
 
 
 def test_its_numbers_are_those_of_the_estimators(two_groups, cancer):
@@ -36,33 +37,48 @@ def test_its_numbers_are_those_of_the_estimators(two_groups, cancer):
     assert page["chosen"]["proved"] <= 1e-8
 
 
-def test_intervals_are_near_those_of_the_metrics(cancer):
-    X, groups, _ = cancer
-    made = report.build(
-        X, sensitive_features=groups, **QUICK | {"n_bootstrap": 2000, "max_components": 1}
-    )
-    model = RobustFairPCA(2, standardize=True).fit(X, sensitive_features=groups)
-    expected = bootstrap_intervals(model, X, groups, n_bootstrap=2000, random_state=1)
-    chosen = made.content["by_components"][1]["chosen"]
-    width = np.ptp(expected.errors, axis=1)[:, None]
-    assert (np.abs(chosen["interval"] - expected.errors) < 0.08 * width).all()
-    assert np.abs(chosen["gap_interval"] - expected.gap).max() < 0.08 * np.ptp(expected.gap)
+def test_the_verdict_is_that_of_the_tests(cancer):
+    X, groups, names = cancer
+    made = report.build(X, sensitive_features=groups, feature_names=names, **QUICK)
+    given = {"sensitive_features": groups}
+    for k, page in enumerate(made.content["by_components"], 1):
+        found = page["verdict"]
+        test = gap_test(X, n_components=k, standardize=True, **given)
+        recipe = RobustFairPCA(k, standardize=True)
+        change = reduction_test(recipe, X, **given)
+        assert found["pvalue"] == test.pvalue
+        assert found["difference"] == change.plain.difference
+        assert list(found["low_support"]) == [names[j] for j in test.low_support]
+        assert found["change"] == (change.verdict if k == 2 else None)
+    assert found["fair_difference_interval"] == list(change.fair.difference_interval)
+    card, page = made.model_card(), made.to_html()
+    low, high = np.floor(change.fair.group_intervals[1])
+    assert re.search(rf"\| malignant \|.* \({low:.0f}[.\d]* to {high:.0f}[.\d]*\) \|", card)
+    assert "concavity error" in card
+    assert "95 %" not in card
+    assert "95&nbsp;%" not in page
 
 
 def test_the_same_data_gives_the_same_page(cancer):
     X, groups, _ = cancer
-    options = QUICK | {"n_bootstrap": 20, "max_components": 1, "n_components": 1}
+    options = QUICK | {"max_components": 1, "n_components": 1}
     first, second = (report.build(X, sensitive_features=groups, **options) for _ in range(2))
     assert first.to_json() == second.to_json()
 
 
-def test_rows_and_their_moments_give_the_same_numbers_without_intervals(cancer):
+def test_rows_and_their_moments_give_the_same_numbers_without_a_verdict(cancer):
     X, groups, _ = cancer
     rows = report.build(X, sensitive_features=groups, **QUICK)
     moments = report.build(GroupMoments.from_arrays(X, groups), **QUICK)
     assert moments.content["data"]["from_moments"]
-    assert moments.content["by_components"] == rows.content["by_components"]
-    assert "interval" not in moments.content["by_components"][0]["pca"]
+    for ours, theirs in zip(
+        *(made.content["by_components"] for made in (moments, rows)), strict=True
+    ):
+        assert ours == theirs | {"verdict": None}
+    needed = "A verdict about new rows needs rows; here there are only moments."
+    assert needed in moments.summary
+    assert moments.model_card().count(needed) == 2
+    assert needed not in rows.summary
 
 
 def test_weights_count_as_repeated_rows(cancer):
@@ -98,7 +114,7 @@ def test_json_and_the_model_card_say_the_same(two_groups, many_groups):
     assert "not a guarantee of fairness downstream" in card
     assert "fairspan" in card.rsplit("## Versions", 1)[1]
     assert HOSTILE not in many_groups.model_card()
-    assert "&lt;img src=x onerror=alert\\(1\\)&gt;" in many_groups.model_card()
+    assert "&lt;img src=x onerror=alert(1)&gt;" in many_groups.model_card()
 
 
 def test_a_page_is_smaller_than_three_megabytes(two_groups, many_groups):
@@ -149,7 +165,6 @@ def test_without_bokeh_the_extra_is_named(cancer, tmp_path, monkeypatch):
         ({"n_components": 5}, ValueError, "n_components=5"),
         ({"fairness_weight": -1}, ValueError, "fairness_weight=-1"),
         ({"radius": "big"}, TypeError, "radius='big'"),
-        ({"n_bootstrap": 3}, ValueError, "n_bootstrap=3"),
         ({"max_components": 0}, ValueError, "max_components=0"),
         ({"feature_names": ["a"]}, ValueError, "feature_names has 1 names"),
         ({"standardize": 1}, TypeError, "standardize=1"),
@@ -172,20 +187,24 @@ def test_moments_cannot_show_rows_or_take_groups():
         report.build(moments, sensitive_features=["a", "b"] * 20)
 
 
-def test_a_group_too_small_to_resample_is_named():
-    X = np.random.default_rng(0).normal(size=(40, 4))
-    groups = ["a"] * 38 + ["b", "c"]
-    with pytest.raises(ValueError, match="n_bootstrap=0"):
-        report.build(X, sensitive_features=groups)
-    few = ["a"] * 35 + ["b"] * 5
-    with pytest.warns(SmallGroupWarning, match="'b': 5"):
-        report.build(X, sensitive_features=few, n_components=1, max_components=1)
+@pytest.mark.parametrize("small", [1, 4, 5])
+def test_small_groups_get_no_statement_or_a_mark(small):
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    groups = ["a"] * (60 - small) + ["b"] * small
+    with pytest.warns(SmallGroupWarning, match=f"'b': {small}"):
+        made = report.build(X, sensitive_features=groups, n_components=1, max_components=1)
+    few = f"No statement about groups: b ({small}) has fewer than 5 rows."
+    card = made.model_card()
+    assert (few in card) == (small < 5)
+    assert ("Few rows: b" in card) == (small == 5)
+    assert ("p = " in card) == (small == 5)
+    assert (" to " in card.partition("## Errors on new rows")[2].partition("##")[0]) == (small == 5)
 
 
 def test_progress_counts_every_step_to_the_end():
     rng = np.random.default_rng(0)
     X, groups, seen = rng.normal(size=(90, 3)), ["a", "b", "c"] * 30, []
-    options = {"n_components": 1, "max_components": 2, "n_bootstrap": 0}
+    options = {"n_components": 1, "max_components": 2}
     made = report.build(
         X, sensitive_features=groups, progress=lambda *at: seen.append(at), **options
     )

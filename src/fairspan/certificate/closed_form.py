@@ -28,6 +28,8 @@ from fairspan.problem.subspace import SubspaceProblem
 
 _SHARES = (0.5, 0.25, 0.75, 0.1, 0.9)
 """Places in the eigengap at which the lemma is tried."""
+_PLENTY = 0.5
+"""A ratio below this is as good as a smaller one: what it costs is of the second order."""
 _NARROWEST = min(*_SHARES, 1 - max(_SHARES))
 """The smallest distance of these places from an end of the gap, as a share of it."""
 
@@ -127,6 +129,8 @@ def _ratio(problem: SubspaceProblem, spectrum: TopSpace, κ: FloatArray, reach: 
         first = _largest_square(np.hstack([across, inside, outside]))
         largest = np.maximum(_largest(top, above), _largest(low, below))
         best = min(best, first, _combined(apart, float(largest @ largest), reach))
+        if doubt * best < _PLENTY:
+            break
     return doubt * best
 
 

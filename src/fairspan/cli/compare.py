@@ -66,18 +66,23 @@ def run(options: argparse.Namespace) -> int:
     results, failures = _compare(options, data, codes, methods(options, moments.labels))
     if not results:
         raise ValueError(f"no method can be fitted: {next(iter(failures.values()))}")
-    sample = "rows not fitted to" if options.seeds else "the rows fitted to"
+    sample = "rows not fitted to" if options.seeds else "the fitted rows"
     lines = summary.opening(options, moments, data, f", k = {options.components}")
     lines += [f"  mean squared errors on {sample}", "", _table(results), ""]
     lines += [console.sentences(f"{name}: not fitted. {why}") for name, why in failures.items()]
-    best, *proofs = map(console.sentences, _sentences(results))
-    lines += [console.paint(best, "bold"), *proofs]
+    hidden = any(row["hidden"] for row in results.values())
+    verdict = summary.verdict_on(estimator(options, moments.labels), data, hidden)
+    if verdict is not None:
+        bold = console.sentences(verdict.headline, verdict.effect)
+        lines += [console.paint(bold, "bold"), console.sentences(verdict.caveats)]
+    lines += map(console.sentences, _sentences(results, sample))
     document = {
         "data": options.data,
         "seeds": options.seeds,
         "notes": list(data.notes),
         "methods": results,
         "not_fitted": failures,
+        "verdict": summary.verdict_document(verdict, data),
     }
     console.answer(options.json, "\n".join(lines), document)
     return OK
@@ -186,7 +191,7 @@ def _table(results: dict[str, Any]) -> str:
     return console.table(["method", *_HEADINGS], rows)
 
 
-def _sentences(results: dict[str, Any]) -> list[str]:
+def _sentences(results: dict[str, Any], sample: str) -> list[str]:
     """Say who is the fairest and at what price, and of which methods too little is proved."""
     single = {name: row for name, row in results.items() if name != OWN_PCA}
     gaps, totals = (
@@ -204,7 +209,7 @@ def _sentences(results: dict[str, Any]) -> list[str]:
         return proofs
     dominated = [name for name, row in single.items() if words.visible_gain(row["gain_for_all"])]
     return [
-        words.fairest(gaps, totals),
+        f"On {sample}, {words.fairest(gaps, totals)}",
         *filter(None, [words.dominated_methods(dominated)]),
         *proofs,
     ]

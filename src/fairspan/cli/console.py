@@ -58,9 +58,11 @@ def sentences(*texts: str) -> str:
 
 
 def paragraph(found: Findings) -> str:
-    """Say what was found: the groups and the price first, then the proof."""
-    first = paint(sentences(found.headline, found.effect), "bold")
-    return "\n".join(filter(None, (first, sentences(found.payers), sentences(found.proof))))
+    """Say what was found: on new rows first, then on the fitted ones, then how sure it is."""
+    first = paint(sentences(found.headline, found.change), "bold")
+    fitted = f"{found.fitted} {found.effect}".strip()
+    more = map(sentences, (fitted, found.payers, found.caveats, found.proof))
+    return "\n".join(filter(None, (first, *more)))
 
 
 def made_page(path: str) -> str:

@@ -18,6 +18,7 @@ from fairspan.cli import console, summary
 from fairspan.cli.arguments import check_output
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.ground.atomic import replacing
+from fairspan.inference import verdict
 from fairspan.plotting import plot_group_errors
 from fairspan.plotting._axes import new_figure
 from fairspan.report import write_report
@@ -63,11 +64,11 @@ def fit_both(example: Example) -> dict[str, RobustFairPCA]:
 
 
 def draw(results: list[tuple[Example, dict[str, RobustFairPCA]]], path: Path) -> None:
-    """Draw the errors of all groups under both methods, with bootstrap intervals."""
+    """Draw the errors of all groups under both methods."""
     figure = new_figure((9, 4), "The demo's picture needs")
     for axes, (example, models) in zip(figure.subplots(1, len(results)), results, strict=True):
-        plot_group_errors(models, example.X, example.groups, ax=axes)
-        axes.set_title(f"{example.name}, 3 components")
+        plot_group_errors(models, example.X, example.groups, n_bootstrap=0, ax=axes)
+        axes.set_title(f"{example.name}, 3 components, on the fitted rows")
     figure.savefig(path, dpi=150)
 
 
@@ -85,7 +86,15 @@ def run(options: argparse.Namespace) -> int:
         check_output(path)
     results = [(example, fit_both(example)) for example in examples()]
     for example, models in results:
-        text = console.paragraph(summary.findings(*models.values()))
+        found = verdict(
+            RobustFairPCA(**_SETTING),
+            example.X,
+            sensitive_features=example.groups,
+            feature_names=example.feature_names,
+        )
+        text = console.paragraph(
+            summary.findings(models[summary.PCA], models["RobustFairPCA"], found)
+        )
         print(f"{example.title}, 3 components", "", summary.errors_table(models), sep="\n")
         print("", text, "\n", sep="\n")
     try:

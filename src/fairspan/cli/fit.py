@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from fairspan import __version__
@@ -32,7 +34,10 @@ from fairspan.moments.group_moments import GroupMoments
 from fairspan.solvers.ordering import ORDERS
 from fairspan.storage.model_file import save_model
 from fairspan.tables.columns import Columns
+from fairspan.words import Findings
 
+_MOST_BYTES = 2**28
+"""Files that are larger are boiled down to moments as they are read."""
 USAGE = "fairspan fit DATA --sensitive COLUMN [-k K] [-o MODEL.npz] [options]"
 EXAMPLES = """\
 examples:
@@ -69,15 +74,17 @@ def estimator(options: argparse.Namespace, labels: Iterable[Any]) -> RobustFairP
 
 
 def load(
-    options: argparse.Namespace, *, rows: bool
+    options: argparse.Namespace,
 ) -> tuple[Data | TableMoments | None, GroupMoments, Columns | None]:
-    """Read moments, or a table: into memory if rows are needed, else boiled down as it is read."""
+    """Read moments, or a table: into memory, or boiled down as it is read if it is too large."""
     if is_moments(options.data):
         return None, *load_moments(options)
-    if rows:
+    if os.path.getsize(options.data) <= _MOST_BYTES or getattr(options, "report", None):
         data = load_data(options)
         return data, data.moments(), data.columns
     table = load_table_moments(options)
+    size = f"larger than {_MOST_BYTES // 2**20} MB: rows were not kept in memory"
+    table = replace(table, notes=(*table.notes, size))
     return table, table.moments, table.columns
 
 
@@ -87,10 +94,12 @@ def run(options: argparse.Namespace) -> int:
     for path, endings in ((options.output, (".npz",)), (options.report, (".html", ".htm"))):
         if path is not None:
             check_output(path, [options.data], endings)
-    data, moments, columns = load(options, rows=options.report is not None)
-    model = estimator(options, moments.labels).set_params(order=options.order)
-    model.fit_moments(moments)
+    data, moments, columns = load(options)
+    recipe = estimator(options, moments.labels).set_params(order=options.order)
+    model = recipe.fit_moments(moments)
     plain = summary.plain_pca(model, moments)
+    verdict = summary.verdict_on(recipe, data, plain.result_.is_hidden)
+    found = summary.findings(plain, model, verdict)
     if options.output is not None:
         save_model(model, options.output, columns=None if columns is None else columns.to_json())
     if options.report is not None:
@@ -98,16 +107,21 @@ def run(options: argparse.Namespace) -> int:
 
         write(data if isinstance(data, Data) else moments, options, options.report)
     document = _document(options, model, plain, data)
-    answer(options.json, _text(options, model, plain, data), document)
+    document["verdict"] = summary.verdict_document(verdict, data)
+    answer(options.json, _text(options, model, plain, data, found), document)
     return OK
 
 
 def _text(
-    options: argparse.Namespace, model: Any, plain: Any, data: Data | TableMoments | None
+    options: argparse.Namespace,
+    model: Any,
+    plain: Any,
+    data: Data | TableMoments | None,
+    found: Findings,
 ) -> str:
     lines = summary.opening(options, model.moments_, data)
     lines += ["", summary.errors_table({summary.PCA: plain, "RobustFairPCA": model}), ""]
-    lines += [paragraph(summary.findings(plain, model)), ""]
+    lines += [paragraph(found), ""]
     spread = model.moments_.variances
     if not options.standardize and spread.max() > 100 * spread[spread > 0].min(initial=1.0):
         lines += ["Features have very different scales; --standardize lets them count alike."]

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from fairspan import words
-from fairspan.cli import OK, UsageError, console, summary
-from fairspan.cli.arguments import add_model_arguments, add_number, check_output, reference_of
-from fairspan.cli.data import Data, TableMoments, add_json_argument, add_table_arguments, is_moments
+from fairspan.cli import OK, console, summary
+from fairspan.cli.arguments import add_model_arguments, check_output, reference_of
+from fairspan.cli.data import Data, TableMoments, add_json_argument, add_table_arguments
 from fairspan.cli.fit import load
+from fairspan.estimators.robust import RobustFairPCA
 from fairspan.frontier.frontier import Frontier, columns_of, fairness_frontier
-from fairspan.ground import defaults
 from fairspan.ground.atomic import replacing
 from fairspan.ground.parameters import check_integer, check_number
+from fairspan.ground.warn import warn
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.plotting._axes import new_figure
 
@@ -31,7 +32,7 @@ EXAMPLES = """\
 examples:
   fairspan frontier people.csv --sensitive sex -k 3 --standardize
   fairspan frontier people.csv -s sex -k 3 --standardize -o curve.csv -o curve.png
-  fairspan frontier people.csv -s sex --weights 0 0.5 1 2 --radius 0.1 --bootstrap 20 --json"""
+  fairspan frontier people.csv -s sex --weights 0 0.5 1 2 --radius 0.1 --json"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,9 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser, weight=False)
     text = "fairness weights (default: the complete curve, for two groups and radius 0)"
     parser.add_argument("--weights", type=float, nargs="+", metavar="W", help=text)
-    text = "resample N times for intervals"
-    parser.add_argument("--bootstrap", type=int, default=0, metavar="N", help=text)
-    add_number(parser, "--seed", default=defaults.SEED, help="of the resampling")
+    text = "deprecated and not used: intervals from the rows of a fit are too short"
+    parser.add_argument("--bootstrap", type=int, metavar="N", help=text)
+    parser.add_argument("--seed", type=int, help=argparse.SUPPRESS)
     text = "seconds after which proofs are given up (default: no limit)"
     parser.add_argument("--max-time", type=float, metavar="S", help=text)
     text = "all points as csv or json, or the picture as png, svg or pdf (repeat it)"
@@ -58,17 +59,25 @@ def run(options: argparse.Namespace) -> int:
         check_number("fairness_weights", weight)
     check_number("radius", options.radius)
     outputs = [check_output(path, [options.data], _ENDINGS) for path in options.output]
-    if options.bootstrap and is_moments(options.data):
-        raise UsageError("--bootstrap needs the rows of a table; moments do not hold them.")
-    if options.bootstrap and options.weight is not None:
-        raise UsageError("--bootstrap resamples rows that count once; leave out --weight.")
-    data, moments, _ = load(options, rows=bool(options.bootstrap))
-    frontier = _frontier(options, data, moments)
+    if options.bootstrap is not None:
+        warn(
+            "--bootstrap is deprecated and not used: intervals from the rows of a fit are too "
+            "short. The verdict says what holds on new rows.",
+            UserWarning,
+        )
+    data, moments, _ = load(options)
+    frontier = _frontier(options, moments)
+    pca = RobustFairPCA(
+        options.components, fairness_weight=0.0, radius=0.0, standardize=options.standardize
+    )
+    verdict = summary.verdict_on(pca, data, any(frontier.is_hidden))
     document = _document(options, frontier, data)
+    document["verdict"] = summary.verdict_document(verdict, data)
     for path in outputs:
         _write(path, frontier, document)
     lines = summary.opening(options, moments, data, f", k = {options.components}")
-    lines += ["", _table(frontier), "", *filter(None, _sentences(frontier, options.disparity))]
+    told = _sentences(frontier, options.disparity, verdict, data)
+    lines += ["", _table(frontier), "", *filter(None, told)]
     lines += [f"Written: {path}" for path in outputs]
     if not outputs:
         lines += ["All points and a picture: add -o curve.csv -o curve.png"]
@@ -76,23 +85,17 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def _frontier(
-    options: argparse.Namespace, data: Data | TableMoments | None, moments: GroupMoments
-) -> Frontier:
-    rows, groups = (data.X, data.groups) if isinstance(data, Data) else (moments, None)
+def _frontier(options: argparse.Namespace, moments: GroupMoments) -> Frontier:
     return fairness_frontier(
-        rows,
+        moments,
         options.components,
-        sensitive_features=groups,
         fairness_weights=options.weights,
         disparity=options.disparity,
         reference=reference_of(options, moments.labels),
         radius=options.radius,
-        n_bootstrap=options.bootstrap,
         standardize=options.standardize,
         effort=options.effort,
         max_time=options.max_time,
-        random_state=options.seed,
     )
 
 
@@ -142,8 +145,8 @@ def _table(frontier: Frontier) -> str:
     rows = [
         [
             words.number(frontier.fairness_weight[i]),
-            _cell(frontier, "gap", i),
-            _cell(frontier, "total_error", i),
+            words.number(frontier.gap[i], frontier.total_error[i]),
+            words.number(frontier.total_error[i]),
             *map(words.number, frontier.group_errors[i] if few else ()),
             words.share_at_most(frontier.optimality_gap[i]),
         ]
@@ -161,16 +164,9 @@ def _spread(gap: Any) -> list[int]:
     return sorted({int(np.argmin(np.abs(gap - target))) for target in targets} | {0, len(gap) - 1})
 
 
-def _cell(frontier: Frontier, name: str, i: int) -> str:
-    text = words.number(getattr(frontier, name)[i], frontier.total_error[i])
-    interval = getattr(frontier, f"{name}_interval")
-    if interval is None:
-        return text
-    low, high = map(words.number, interval[i])
-    return f"{text} [{low}, {high}]"
-
-
-def _sentences(frontier: Frontier, disparity: str) -> list[str]:
+def _sentences(
+    frontier: Frontier, disparity: str, verdict: words.Verdict | None, data: Any
+) -> list[str]:
     """Say how PCA serves the groups, what the points offer and what is proved of them."""
     first = int(np.argmin(frontier.fairness_weight))
     is_pca = frontier.fairness_weight[first] == frontier.radius[first] == 0
@@ -183,12 +179,15 @@ def _sentences(frontier: Frontier, disparity: str) -> list[str]:
         if not hidden:
             method = "the smallest gap"
             payers = words.who_pays(frontier.group_labels, errors, fairest, method)
-        pca = words.headline(frontier.group_labels, errors, frontier.n_components, hidden)
+        pca = words.fitted(frontier.group_labels, errors, frontier.n_components, hidden)
         offer = f"{pca} {offer}"
     proof = words.proof_of_points(
         frontier.status, frontier.optimality_gap.tolist(), frontier.is_hidden
     )
     gaps, marked = frontier.gap.tolist(), frontier.dominated.tolist()
     payers = f"{payers} {words.dominated_points(marked, gaps, disparity)}".strip()
-    told = [console.paint(console.sentences(offer), "bold"), console.sentences(payers)]
-    return [*told, console.sentences(proof)]
+    headline, caveats = (verdict.headline, verdict.caveats) if verdict else ("", "")
+    if not isinstance(data, Data) and not hidden:
+        caveats = words.TEMPLATES["needs rows"]
+    told = [console.sentences(text) for text in (headline, offer, payers, caveats, proof)]
+    return [console.paint(told[0], "bold"), *told[1:]]

@@ -23,6 +23,7 @@ from fairspan.cli.data import (
     load_data,
     load_moments,
 )
+from fairspan.cli.summary import verdict_document
 from fairspan.ground.atomic import replacing
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.report import Report, build
@@ -75,6 +76,7 @@ def run(options: argparse.Namespace) -> int:
         "status": found.status,
         "optimality_gap": found.gap,
         "hidden": found.hidden[1],
+        "verdict": verdict_document(found.verdict, source),
     }
     answer(options.json, "\n".join(lines), document)
     return OK

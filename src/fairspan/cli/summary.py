@@ -8,15 +8,17 @@ from typing import Any
 
 from fairspan.cli import console
 from fairspan.estimators.robust import plain_pca as plain_pca
+from fairspan.inference.verdicts import verdict
 from fairspan.judging.dominance import DominatingProjection, better_than
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import ONE_GROUP, groups_in_gap
-from fairspan.words import Findings, group_name, number, plural
+from fairspan.tables.parts import TableRows
+from fairspan.words import Findings, Verdict, group_name, number, plural
 
 PCA = "PCA"
 
 
-def findings(plain: Any, fair: Any) -> Findings:
+def findings(plain: Any, fair: Any, verdict: Verdict | None = None) -> Findings:
     """Give what there is to say about PCA and a model of the same data."""
     compared = groups_in_gap(fair.group_labels_, fair.missing_groups)
     return Findings(
@@ -29,9 +31,32 @@ def findings(plain: Any, fair: Any) -> Findings:
         gap=fair.optimality_gap_,
         hidden=(plain.result_.is_hidden, fair.result_.is_hidden),
         method=type(fair).__name__,
+        verdict=verdict,
         better=better_than(fair).finding if fair is not plain else None,
         disparity=fair.disparity,
     )
+
+
+def verdict_on(recipe: Any, data: Any, hidden: bool = False) -> Verdict | None:
+    """Say what rows tell about new ones; None where there are no rows, or nothing to compare."""
+    if not isinstance(data, TableRows) or hidden:
+        return None
+    if data.X.shape[1] <= recipe.n_components:
+        return None
+    return verdict(
+        recipe,
+        data.X,
+        sensitive_features=data.groups,
+        sample_weight=data.weight,
+        feature_names=data.columns.feature_names,
+    )
+
+
+def verdict_document(verdict: Verdict | None, data: Any) -> dict[str, Any] | None:
+    """Give the verdict to programs, or what it needs."""
+    if verdict is None:
+        return None if isinstance(data, TableRows) else {"needs": "rows"}
+    return verdict.document
 
 
 def errors_table(models: Mapping[str, Any]) -> str:
@@ -45,7 +70,7 @@ def errors_table(models: Mapping[str, Any]) -> str:
     for name, attribute in (("gap", "error_gap_"), ("total error", "total_error_")):
         numbers = (number(getattr(m, attribute), m.total_error_) for m in models.values())
         rows.append([name, "", *numbers])
-    return console.table(["mean squared error", "rows", *models], rows)
+    return console.table(["mean squared error on the fitted rows", "rows", *models], rows)
 
 
 def opening(options: Any, moments: GroupMoments, data: Any | None, more: str = "") -> list[str]:

@@ -10,20 +10,24 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fairspan import words
+from fairspan.estimators.robust import RobustFairPCA
 from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
-from fairspan.fitting import least_rows, prepare, warn_of_small_groups
+from fairspan.fitting import prepare, warn_of_small_groups
 from fairspan.frontier.frontier import Frontier, fairness_frontier
 from fairspan.ground import defaults
 from fairspan.ground.parameters import check_components, check_number
-from fairspan.ground.rows import check_rows
-from fairspan.ground.types import FLOATS, BoolArray, FloatArray, Label
-from fairspan.judging.bootstrap import bootstrap_intervals
+from fairspan.ground.renamed import not_used
+from fairspan.ground.rows import check_rows, feature_names_of
+from fairspan.ground.types import FLOATS, FloatArray, Label
+from fairspan.inference.verdicts import verdict
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.groups import Groups, encode_groups
+from fairspan.moments.groups import encode_groups
+from fairspan.words import Verdict
 
 _BISECTIONS = 50
 _CLOSED = 1e-9
 """A gap below this share of the variance is none."""
+_NO_RANGE = (np.nan, np.nan)
 
 
 @dataclass(frozen=True)
@@ -38,30 +42,21 @@ class Advice:
         Their rows.
     n_components : int
         Number of components.
+    verdict : Verdict or None
+        What the rows tell about new ones: whether PCA serves groups differently and, for two
+        groups, whether ``weight_for_target`` changes it. None where rounding hides it.
     pca_errors : ndarray of shape (n_groups,)
-        Errors of the groups under plain PCA.
-    pca_error_intervals : ndarray of shape (n_groups, 2)
-        Their intervals; NaN for groups with too few rows.
+        Errors of the groups under plain PCA, on these rows.
     pca_gap : float
         Largest minus smallest of them.
-    pca_gap_interval : ndarray of shape (2,)
-        The interval of the gap between the groups with enough rows; NaN if there are no two.
-    level : float
-        Confidence level of the intervals.
-    distinguishable : bool
-        Whether the interval of the gap lies above 0, by more than rounding. Groups with too few
-        rows have no say in it.
-    too_small : tuple
-        Groups with too few rows: fewer than 10, or no more than components. Resampling so few
-        rows does not show how much they vary.
     pca_total : float
-        Total error of plain PCA.
+        Total error of plain PCA, on these rows.
     disparity : str
         What the fairness weights below count: "gap" for two groups and "largest" for more, as in
         RobustFairPCA. Only projections are considered of which none is known that serves every
         group better; for more than two groups "gap" hardly has any.
     smallest_gap : float
-        The smallest gap found at any fairness weight.
+        The smallest gap found at any fairness weight, on these rows.
     total_at_smallest_gap : float
         Total error there.
     target_gap : float
@@ -88,13 +83,9 @@ class Advice:
     group_labels: tuple[Label, ...]
     group_counts: Any
     n_components: int
+    verdict: Verdict | None
     pca_errors: FloatArray
-    pca_error_intervals: FloatArray
     pca_gap: float
-    pca_gap_interval: FloatArray
-    level: float
-    distinguishable: bool
-    too_small: tuple[Label, ...]
     pca_total: float
     disparity: str
     smallest_gap: float
@@ -109,40 +100,68 @@ class Advice:
     optimality_gap: float
     is_hidden: bool
 
+    @property
+    def distinguishable(self) -> bool:
+        """Whether PCA is shown to serve groups differently on new rows."""
+        return self.verdict is not None and self.verdict.is_shown
+
+    @property
+    def too_small(self) -> tuple[Label, ...]:
+        """Groups with too few rows for a statement."""
+        return tuple(
+            label
+            for label, count in zip(self.group_labels, self.group_counts, strict=True)
+            if count < words.LEAST_ROWS
+        )
+
+    @property
+    def level(self) -> float | None:
+        """How often the intervals hold; None where no level may be claimed."""
+        return None if self.verdict is None else self.verdict.level
+
+    @property
+    def pca_error_intervals(self) -> FloatArray:
+        """Intervals of PCA's errors on new rows, (n_groups, 2); NaN where rows are too few."""
+        found = self.verdict.intervals if self.verdict else ()
+        return np.array([ends or _NO_RANGE for ends in found or [None] * len(self.group_labels)])
+
+    @property
+    def pca_gap_interval(self) -> FloatArray:
+        """Interval of PCA's gap on new rows; NaN where rows are too few."""
+        return np.array((self.verdict.gap_interval if self.verdict else None) or _NO_RANGE)
+
     def __str__(self) -> str:
         # Where the gap is rounding, so are differences between the errors.
         errors = self.pca_errors if self.pca_gap > 0 else np.zeros_like(self.pca_errors)
-        lines = [
-            words.headline(self.group_labels, errors.tolist(), self.n_components, self.is_hidden),
-            *self._groups(),
-        ]
+        known = self.verdict if self.pca_gap > 0 else None
+        fitted = words.fitted(self.group_labels, errors.tolist(), self.n_components, self.is_hidden)
+        lines = [known.headline if known else "", *self._groups(known), fitted]
         if self.pca_gap > 0 and not self.is_hidden:
-            interval = self.pca_gap_interval.tolist()
-            few = self.too_small
             lines += [
-                words.doubt(self.pca_gap, interval, self.level, self.distinguishable, few),
-                f"The smallest gap found{self._counted} is {words.number(self.smallest_gap)}, "
+                f"There, the smallest gap found{self._counted} is "
+                f"{words.number(self.smallest_gap)}, "
                 f"{words.price(self.pca_total, self.total_at_smallest_gap)}.",
-                *filter(None, (words.TEMPLATES["levels down"] if self.levels_down else "",)),
+                words.TEMPLATES["levels down"] if self.levels_down else "",
                 self._target(),
-                *filter(None, (self._payers(),)),
+                self._payers(),
             ]
+        lines += [known.effect, known.caveats] if known else []
         if self.status != "optimal":
             lines.append(words.proof(self.status, self.optimality_gap, self.is_hidden))
         lines.append(
-            "This describes reconstruction error on these rows, with the projection held fixed in "
-            "the intervals; it says nothing about the fairness of decisions made downstream."
+            "This is about reconstruction error; it says nothing about the fairness of decisions "
+            "made downstream."
         )
-        return "\n".join(lines)
+        return "\n".join(filter(None, lines))
 
-    def _groups(self) -> list[str]:
-        columns = (self.group_counts.tolist(), self.pca_errors, self.pca_error_intervals)
+    def _groups(self, known: Verdict | None) -> list[str]:
         lines = []
-        for label, count, error, interval in zip(self.group_labels, *columns, strict=True):
-            ends = " to ".join(map(words.number, interval))
-            sure = "no interval" if label in self.too_small else ends
-            name, rows = words.group_name(label), words.plural(count, "row")
-            lines.append(f"  {name}: {words.number(error)} ({sure}), {rows}")
+        for a, (label, count) in enumerate(zip(self.group_labels, self.group_counts, strict=True)):
+            name, rows = words.group_name(label), words.plural(int(count), "row")
+            line = f"  {name}, {rows}: error {words.number(self.pca_errors[a])} on these rows"
+            if known and known.errors:
+                line += f", {words.bracketed(known.errors[a], known.intervals[a])} on new rows"
+            lines.append(line)
         return lines
 
     @property
@@ -158,13 +177,14 @@ class Advice:
     def _target(self) -> str:
         target = words.number(self.target_gap)
         needed = words.plural(self.components_for_target, "component")
-        alone = f"Plain PCA needs {needed} to stay within {target}."
+        alone = f"Plain PCA needs {needed} to stay within {target} there."
         if self.weight_for_target is None or self.total_at_target is None:
-            return f"No fairness weight was found that brings the gap to {target}. {alone}"
+            return f"No fairness weight was found that brings the gap there to {target}. {alone}"
         weight = f"{words.number(self.weight_for_target)}{self._counted}"
+        price = words.price(self.pca_total, self.total_at_target)
         return (
-            f"A fairness weight of {weight} at radius 0 brings the gap to at most "
-            f"{target} {words.price(self.pca_total, self.total_at_target)}. {alone}"
+            f"A fairness weight of {weight} at radius 0 brings the gap there to at most "
+            f"{target} {price}. {alone}"
         )
 
 
@@ -175,8 +195,8 @@ def advise(
     n_components: int = defaults.N_COMPONENTS,
     target_gap: float | None = None,
     standardize: bool = False,
-    level: float = defaults.LEVEL,
-    n_bootstrap: int = defaults.N_BOOTSTRAP,
+    level: float | None = None,
+    n_bootstrap: int | None = None,
     random_state: Any = None,
 ) -> Advice:
     """Assess the gap between groups under PCA, and the price of closing it.
@@ -193,13 +213,11 @@ def advise(
         The gap to reach; a tenth of PCA's if not given.
     standardize : bool, default=False
         Divide features by their standard deviation.
-    level : float, default=0.95
-        Confidence level of the intervals.
-    n_bootstrap : int, default=1000
-        Bootstrap replicates behind the intervals. Groups of fewer than 10 rows, or with no more
-        rows than components, get none, and a SmallGroupWarning names them.
+    level, n_bootstrap
+        Deprecated and not used: the intervals of :func:`fairspan.inference.crossfit` replace those
+        of resampled training rows.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seed of the bootstrap.
+        Seed of the folds and permutations behind the verdict; None is a fixed one.
 
     Returns
     -------
@@ -213,12 +231,14 @@ def advise(
     >>> data = load_breast_cancer()
     >>> groups = data.target_names[data.target]
     >>> advice = fairspan.advise(
-    ...     data.data, groups, n_components=3, standardize=True, random_state=0
+    ...     data.data, groups, n_components=3, standardize=True
     ... )
     >>> advice.distinguishable, round(advice.pca_gap, 2), round(advice.weight_for_target, 2)
     (False, 1.61, 0.52)
     """
-    X = check_rows(X, FLOATS)
+    for name, given in (("level", level), ("n_bootstrap", n_bootstrap)):
+        not_used(name, given)
+    names, X = feature_names_of(X), check_rows(X, FLOATS)
     groups = encode_groups(sensitive_features, len(X))
     if len(groups.labels) < 2:
         raise ValueError(f"There is one group ({groups.labels[0]!r}); a gap needs at least 2.")
@@ -227,14 +247,9 @@ def advise(
     prepared = prepare(moments, standardize)
     scaled = prepared.inner
     warn_of_small_groups(moments, k)
-    errors, components = _pca_errors(scaled)
-    large = moments.counts >= least_rows(k)
-    units = {"mean": moments.mean, "scale": prepared.scale}
-    drawn = {"level": level, "n_bootstrap": n_bootstrap, "random_state": random_state}
-    error_intervals, gap_interval = _intervals(components[:k], X, groups, large, **units, **drawn)
+    errors = _pca_errors(scaled)
     rounding = _CLOSED * float(np.einsum("a,aii->", moments.shares, scaled.second_moments))
     gaps = _without_rounding(np.ptp(errors, axis=1), rounding)
-    gap_interval = _without_rounding(gap_interval, rounding)
     target = 0.1 * float(gaps[k - 1])
     if target_gap is not None:
         target = check_number("target_gap", target_gap)
@@ -243,18 +258,27 @@ def advise(
     best = int(np.argmin(np.where(frontier.dominated, np.inf, frontier.gap)))
     weight, at_target = _reach(frontier, target)
     at_target = frontier.group_errors[best] if at_target is None else at_target
+    hidden = any(frontier.is_hidden)
+    found = None
+    if not hidden:
+        recipe = RobustFairPCA(
+            k, fairness_weight=weight or 0.0, disparity=disparity, standardize=standardize
+        )
+        found = verdict(
+            recipe,
+            X,
+            sensitive_features=sensitive_features,
+            feature_names=names,
+            random_state=random_state,
+        )
     above = np.flatnonzero(gaps > target)
     return Advice(
         group_labels=moments.labels,
         group_counts=moments.counts,
         n_components=k,
+        verdict=found,
         pca_errors=errors[k - 1],
-        pca_error_intervals=_without_rounding(error_intervals, rounding),
         pca_gap=float(gaps[k - 1]),
-        pca_gap_interval=gap_interval,
-        level=level,
-        distinguishable=bool(gap_interval[0] > 0),
-        too_small=tuple(a for a, enough in zip(moments.labels, large, strict=True) if not enough),
         pca_total=float(moments.shares @ errors[k - 1]),
         disparity=disparity,
         smallest_gap=float(_without_rounding(frontier.gap[best], rounding)),
@@ -267,21 +291,8 @@ def advise(
         components_for_target=int(above[-1]) + 2 if len(above) else 1,
         status="optimal" if set(frontier.status) == {"optimal"} else "feasible",
         optimality_gap=float(frontier.optimality_gap.max()),
-        is_hidden=any(frontier.is_hidden),
+        is_hidden=hidden,
     )
-
-
-def _intervals(
-    components: FloatArray, X: FloatArray, groups: Groups, large: BoolArray, **options: Any
-) -> tuple[FloatArray, FloatArray]:
-    """Intervals of group errors and gap; NaN for groups that are not large enough to resample."""
-    errors, gap = np.full((len(large), 2), np.nan), np.full(2, np.nan)
-    if large.any():
-        rows = large[groups.codes]
-        found = bootstrap_intervals(components, X[rows], groups.codes[rows], **options)
-        errors[large] = found.errors
-        gap = found.gap if large.sum() > 1 else gap
-    return errors, gap
 
 
 def _trade_off(moments: GroupMoments, k: int, disparity: str) -> Frontier:
@@ -297,8 +308,8 @@ def _without_rounding(values: FloatArray, rounding: float) -> FloatArray:
     return np.where(values <= rounding, 0.0, values)
 
 
-def _pca_errors(moments: GroupMoments) -> tuple[FloatArray, FloatArray]:
-    """Errors of the groups under PCA with 1, 2, ... components, (d, n_groups), and components."""
+def _pca_errors(moments: GroupMoments) -> FloatArray:
+    """Errors of the groups under PCA with 1, 2, ... components, (d, n_groups)."""
     second = moments.second_moments
     _, vectors = np.linalg.eigh(np.einsum("a,aij->ij", moments.shares, second))
     vectors = vectors[:, ::-1]
@@ -306,7 +317,7 @@ def _pca_errors(moments: GroupMoments) -> tuple[FloatArray, FloatArray]:
     # Summed from the end, what the last components keep is not lost in the whole.
     left = np.cumsum(kept[:, ::-1], axis=1)[:, ::-1]
     lost = np.hstack([left[:, 1:], np.zeros((len(left), 1))])
-    return np.maximum(lost, 0.0).T, vectors.T
+    return np.asarray(np.maximum(lost, 0.0).T)
 
 
 def _reach(frontier: Frontier, target: float) -> tuple[float, FloatArray] | tuple[None, None]:

@@ -10,31 +10,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
 
 from fairspan.fitting import Counting, prepare, warn_of_small_groups
-from fairspan.frontier.points import Point, bootstrap_intervals, curve_points, solve_points
+from fairspan.frontier.points import Point, curve_points, solve_points
 from fairspan.frontier.request import check_numbers, check_radii, moments_to_compare
 from fairspan.ground import defaults
 from fairspan.ground.parameters import (
     check_components,
-    check_integer,
     check_max_time,
     check_number,
-    check_replicates,
-    generator_from,
 )
-from fairspan.ground.types import FLOATS, BoolArray, FloatArray, Label
+from fairspan.ground.renamed import not_used
+from fairspan.ground.types import BoolArray, FloatArray, Label
 from fairspan.ground.warn import warn
 from fairspan.judging.dominance import dominated
-from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.groups import encode_groups
-from fairspan.moments.resampling import resampled_moments
-from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import SolverOptions
 from fairspan.solvers.options import Patience
 from fairspan.solvers.two_groups.trace import Enclosure, TradeOff
@@ -77,12 +70,8 @@ class Frontier:
         "optimal" for each point that is proved, as in :class:`fairspan.solvers.SolverResult`.
     is_hidden : tuple of bool
         Whether rounding hides the objective of a point, of which nothing is known then.
-    total_error_interval : ndarray of shape (n_points, 2) or None
-        95 % bootstrap intervals of the total error.
-    gap_interval : ndarray of shape (n_points, 2) or None
-        95 % bootstrap intervals of the gap.
-    group_error_interval : ndarray of shape (n_points, n_groups, 2) or None
-        95 % bootstrap intervals of the group errors.
+    total_error_interval, gap_interval, group_error_interval : None
+        Deprecated: intervals from the rows of a fit are too short, and there are none any more.
     n_eigensolves : int
         Eigen-solves that the points took.
     trade_off : TradeOff or None
@@ -105,12 +94,12 @@ class Frontier:
     optimality_gap: FloatArray
     status: tuple[str, ...]
     is_hidden: tuple[bool, ...]
-    total_error_interval: FloatArray | None
-    gap_interval: FloatArray | None
-    group_error_interval: FloatArray | None
     n_eigensolves: int
     trade_off: TradeOff | None = field(repr=False)
     dominated: BoolArray
+    total_error_interval: ClassVar[None] = None
+    gap_interval: ClassVar[None] = None
+    group_error_interval: ClassVar[None] = None
 
     def __repr__(self) -> str:
         groups = ", ".join(map(repr, self.group_labels[:4]))
@@ -178,13 +167,6 @@ def columns_of(frontier: Frontier) -> dict[str, Any]:
         columns[name] = getattr(frontier, name)
     columns["hidden"] = frontier.is_hidden
     columns["dominated"] = frontier.dominated
-    intervals = {"total_error": frontier.total_error_interval, "gap": frontier.gap_interval}
-    if frontier.group_error_interval is not None:
-        by_group = np.moveaxis(frontier.group_error_interval, 1, 0)
-        intervals |= {f"error_{name}": by_group[a] for a, name in enumerate(labels)}
-    for name, interval in intervals.items():
-        if interval is not None:
-            columns[f"{name}_low"], columns[f"{name}_high"] = interval.T
     return columns
 
 
@@ -197,7 +179,7 @@ def fairness_frontier(
     disparity: str = "gap",
     reference: str | Mapping[Any, float] = "none",
     radius: Any = defaults.RADIUS,
-    n_bootstrap: int = 0,
+    n_bootstrap: int | None = None,
     standardize: bool = False,
     group_weights: str | Mapping[Any, float] = "share",
     missing_groups: str = "raise",
@@ -229,10 +211,8 @@ def fairness_frontier(
         What each group's error is compared with, as in RobustFairPCA.
     radius : float, mapping or sequence of them, default=0.0
         One radius, as in RobustFairPCA, or several: then the points are a grid.
-    n_bootstrap : int, default=0
-        Poisson bootstrap replicates, at least 20, for intervals of total error, gap and group
-        errors; they need X, of which one pass makes the moments of all replicates. Each replicate
-        finds its optimum anew, so that the intervals are those of the whole procedure.
+    n_bootstrap : int, optional
+        Deprecated and not used: :func:`fairspan.inference.crossfit` gives intervals.
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
     group_weights : {"share", "equal"} or mapping, default="share"
@@ -245,9 +225,9 @@ def fairness_frontier(
         few fits.
     max_time : float, default=None
         Seconds that all points together may look for better minima and proofs where there are more
-        than two groups; the bootstrap may take as long again.
+        than two groups.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seed of the bootstrap.
+        Not used any more: the seed of what ``n_bootstrap`` drew.
 
     Returns
     -------
@@ -268,18 +248,13 @@ def fairness_frontier(
         None if fairness_weights is None else check_numbers("fairness_weights", fairness_weights)
     )
     radii = check_radii(radius)
-    if check_integer("n_bootstrap", n_bootstrap, 0):
-        check_replicates(n_bootstrap)
+    not_used("n_bootstrap", n_bootstrap)
     check_number("effort", effort, positive=True)
     check_max_time(max_time)
     counting = Counting(group_weights, missing_groups, disparity, reference).checked()
-    moments = moments_to_compare(X_or_moments, sensitive_features, counting, n_bootstrap)
+    moments = moments_to_compare(X_or_moments, sensitive_features, counting)
     k = check_components(n_components, moments.n_features)
-
-    def problem_of(moments: GroupMoments, warn: bool = False) -> SubspaceProblem:
-        return prepare(moments, standardize, room=k, warn=warn).problem(k, counting)
-
-    problem = problem_of(moments, warn=True)
+    problem = prepare(moments, standardize, room=k).problem(k, counting)
     warn_of_small_groups(moments, k)
     trade_off = TradeOff(problem) if problem.n_groups == 2 else None
     if trade_off is not None and weights is None and not any(radii) and counting.is_paper:
@@ -291,16 +266,8 @@ def fairness_frontier(
         patience = Patience(effort, len(asked), max_time)
         points = solve_points(problem, moments, asked, counting, boundary, patience)
     _warn_of_gaps(points)
-    weight, size, found, value, bound, proved, status, hidden = zip(*points, strict=True)
+    weight, size, found, value, bound, proved, status, hidden, slopes = zip(*points, strict=True)
     errors = np.array(found)
-    intervals: tuple[FloatArray | None, ...] = (None, None, None)
-    if n_bootstrap:
-        X = check_array(X_or_moments, dtype=FLOATS, input_name="X")
-        groups = encode_groups(sensitive_features, len(X), missing_groups)
-        replicates = resampled_moments(X, groups, n_bootstrap, generator_from(random_state))
-        grid = list(zip(weight, size, strict=True))
-        patience = Patience(effort, n_bootstrap * len(grid), max_time)
-        intervals = bootstrap_intervals(replicates, grid, counting, problem_of, patience)
     return Frontier(
         group_labels=moments.labels,
         n_components=problem.k,
@@ -315,12 +282,11 @@ def fairness_frontier(
         optimality_gap=np.array(proved),
         status=status,
         is_hidden=hidden,
-        total_error_interval=intervals[0],
-        gap_interval=intervals[1],
-        group_error_interval=intervals[2],
         n_eigensolves=problem.n_eigensolves,
         trade_off=trade_off,
-        dominated=dominated(problem, errors, None if trade_off is None else trade_off.boundary),
+        dominated=dominated(
+            problem, errors, None if trade_off is None else trade_off.boundary, slopes
+        ),
     )
 
 

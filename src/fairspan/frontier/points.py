@@ -1,23 +1,21 @@
-"""Points of the trade-off: on a grid of objectives, on the complete curve, and resampled."""
+"""Points of the trade-off: on a grid of objectives, or on the complete curve."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from fairspan.fitting import Counting, Radius
 from fairspan.frontier.request import Grid
-from fairspan.ground import defaults
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import Boundary, SolverOptions, SolverResult, solve
 from fairspan.solvers.options import Patience
 from fairspan.solvers.result import is_closed, settled
-from fairspan.solvers.two_groups.penalty import penalty_bound, penalty_weight
+from fairspan.solvers.two_groups.lines import penalty_bound, penalty_weight
 from fairspan.solvers.two_groups.trace import TradeOff
 
 
@@ -32,12 +30,14 @@ class Point(NamedTuple):
     optimality_gap: float
     status: str
     is_hidden: bool
+    slopes: FloatArray | None = None
 
     @classmethod
     def of(cls, weight: float, radius: Radius, found: SolverResult) -> Point:
         """Make a point from a result."""
         proof = (found.objective, found.lower_bound, found.optimality_gap)
-        return cls(weight, radius, found.group_errors, *proof, found.status, found.is_hidden)
+        claims = (found.status, found.is_hidden, found.bound_weights)
+        return cls(weight, radius, found.group_errors, *proof, *claims)
 
 
 def solve_points(
@@ -117,51 +117,3 @@ def curve_points(trade_off: TradeOff) -> list[Point]:
         )
         points.append(Point.of(weight, 0.0, settled(found, problem, weight)))
     return points
-
-
-def bootstrap_intervals(
-    replicates: Iterable[GroupMoments],
-    grid: Grid,
-    counting: Counting,
-    make_problem: Callable[[GroupMoments], SubspaceProblem],
-    patience: Patience,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Find the optima of resampled data and give intervals of their errors.
-
-    Parameters
-    ----------
-    replicates : iterable of GroupMoments
-        Moments of resampled rows.
-    grid : sequence of pairs
-        Fairness weights and radii.
-    counting : Counting
-        How groups count.
-    make_problem : callable
-        Gives the problem of a replicate's moments.
-    patience : Patience
-        How long the optima of more than two groups may be searched for.
-
-    Returns
-    -------
-    tuple of ndarray of shape (n_points, 2), (n_points, 2) and (n_points, n_groups, 2)
-        Percentile intervals of the total error, of the gap, and of the group errors.
-    """
-    totals, gaps, groups = [], [], []
-    on_curve = counting.is_paper and not any(radius for _, radius in grid)
-    for moments in replicates:
-        problem = make_problem(moments)
-        trade_off = TradeOff(problem) if problem.n_groups == 2 else None
-        if trade_off is not None and on_curve:
-            errors = np.array([trade_off.errors(weight) for weight, _ in grid])
-        else:
-            boundary = None if trade_off is None else trade_off.boundary
-            points = solve_points(problem, moments, grid, counting, boundary, patience)
-            errors = np.array([point.group_errors for point in points])
-        totals.append(errors @ moments.shares)
-        gaps.append(counting.gap(errors, moments))
-        groups.append(errors)
-    total, gap, group = (
-        np.moveaxis(np.quantile(found, defaults.INTERVAL, axis=0), 0, -1)
-        for found in (totals, gaps, groups)
-    )
-    return total, gap, group

@@ -16,7 +16,7 @@ Grid = Sequence[tuple[float, Radius]]
 
 
 def moments_to_compare(
-    X_or_moments: Any, sensitive_features: Any, counting: Counting, n_bootstrap: int
+    X_or_moments: Any, sensitive_features: Any, counting: Counting
 ) -> GroupMoments:
     """Return moments, or compute them from rows; there must be two groups to compare.
 
@@ -28,8 +28,6 @@ def moments_to_compare(
         The group of each row.
     counting : Counting
         What to do about rows without a group.
-    n_bootstrap : int
-        Replicates that are asked for, which need rows.
 
     Returns
     -------
@@ -41,11 +39,6 @@ def moments_to_compare(
             raise ValueError(
                 "sensitive_features is given together with moments, which have their own groups "
                 f"({listed(X_or_moments.labels)}); leave it out."
-            )
-        if n_bootstrap:
-            raise ValueError(
-                f"n_bootstrap={n_bootstrap} needs rows, which moments do not contain; pass X and "
-                "sensitive_features, or n_bootstrap=0."
             )
         moments = X_or_moments
     else:

@@ -1,4 +1,4 @@
-"""Keywords under their old names, with a warning that gives the new one."""
+"""Keywords that have another name by now, or no meaning any more: they are accepted and warn."""
 
 from __future__ import annotations
 
@@ -43,3 +43,21 @@ def renamed(old: str, new: str) -> Callable[[C], C]:
         return cast(C, call)
 
     return decorate
+
+
+def not_used(name: str, given: Any) -> None:
+    """Warn of a keyword that asked for intervals from the rows of a fit, if it is given.
+
+    Parameters
+    ----------
+    name : str
+        The keyword.
+    given : object
+        Its value; None if it was not given.
+    """
+    if given is not None:
+        warn(
+            f"The keyword {name} is deprecated and not used: intervals from the rows of a fit are "
+            "too short. Use fairspan.inference, or metrics.bootstrap_intervals with held-out rows.",
+            FutureWarning,
+        )

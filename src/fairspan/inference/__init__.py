@@ -8,15 +8,19 @@ data is too little for a statement.
 from fairspan.inference.crossfitting import CrossFit, crossfit
 from fairspan.inference.gap import GapTest, gap_test
 from fairspan.inference.reduction import ReductionTest, reduction_test
+from fairspan.inference.verdicts import verdict
 from fairspan.judging.support import support
+from fairspan.words import Verdict
 
 __all__ = [
     "CrossFit",
     "GapTest",
     "ReductionTest",
+    "Verdict",
     "crossfit",
     "gap_test",
     "reduction_test",
     "support",
+    "verdict",
 ]
 __dir__ = __all__.copy

@@ -20,7 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from fairspan.estimators.base import BaseFairPCA
 from fairspan.estimators.robust import RobustFairPCA
-from fairspan.exceptions import NoGroupsWarning, SmallGroupWarning
+from fairspan.exceptions import HiddenFeatureWarning, NoGroupsWarning, SmallGroupWarning
 from fairspan.ground.types import BoolArray, FloatArray, IntArray
 from fairspan.inference.sample import Sample
 from fairspan.judging.support import columns_of
@@ -34,6 +34,7 @@ _CONSTANT = 1e-8
 """A column whose variance falls below this share without a fold is constant there."""
 _TOLERANCE = 1e-4
 """The projection without a fold need not be proved optimal further than the data can tell."""
+_SILENT = (SmallGroupWarning, NoGroupsWarning, HiddenFeatureWarning, ConvergenceWarning)
 _MEMORY_BYTES = 2**29
 """Where the moments of all folds need more than this, each training part is a pass of its own."""
 
@@ -89,7 +90,7 @@ def held_out(estimator: Any, sample: Sample, folds: IntArray, *, plain: bool = F
     with warnings.catch_warnings():
         # The fit of all rows warns of these. What a fold lacks is reported by number, and its
         # projection is measured whether or not it is proved to be the best.
-        for category in (SmallGroupWarning, NoGroupsWarning, ConvergenceWarning):
+        for category in _SILENT:
             warnings.simplefilter("ignore", category)
         for rows, models, steady in fits(estimator, sample, folds, plain):
             errors[:, rows] = models

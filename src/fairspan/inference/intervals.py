@@ -12,12 +12,10 @@ import numpy as np
 from scipy import stats
 
 from fairspan.ground.types import FloatArray, IntArray
+from fairspan.words import FEW_ROWS as FEW_ROWS
+from fairspan.words import LEAST_ROWS as LEAST_ROWS
 
 LEVEL = 0.95
-LEAST_ROWS = 5
-"""Groups of fewer rows, or clusters, get no statement."""
-FEW_ROWS = 20
-"""Groups of fewer are marked."""
 _DRAWS, _TIMES = 1000, 10
 """Draws at once, and how often: with thousands of groups they need memory."""
 

@@ -82,7 +82,7 @@ def columns_of(
     mean = np.asarray(given @ X) / given.sum()
     # Divided by the range of some rows, columns can be squared twice.
     divisor = np.abs(_dense(X[:: max(n_rows // _PILOT_ROWS, 1)]) - mean).max(axis=0)
-    divisor[divisor == 0] = 1.0
+    divisor[divisor < np.finfo(np.float64).tiny] = 1.0
     size = max(_BLOCK_BYTES // (8 * d), 1)
     second, fourth = np.zeros(d), np.zeros(d)
     sums = np.zeros((1 if units is None else int(units.max()) + 1, d))

@@ -18,8 +18,6 @@ from fairspan.words import group_name
 _DASHED = "dashed: another projection serves every group better"
 _NAMED = 6
 """Most groups whose errors are drawn: those that change most."""
-_ERROR_BARS = 12
-"""Most points that show their intervals."""
 
 
 def plot_frontier(frontier: Frontier, ax: Any = None) -> Any:
@@ -60,8 +58,6 @@ def plot_frontier(frontier: Frontier, ax: Any = None) -> Any:
     axes = axes_or_new(ax, (8.5, 5.5))
     trade_off = frontier.trade_off
     by_rows = np.allclose(frontier.weighted_error, frontier.total_error, rtol=1e-12)
-    if frontier.total_error_interval is not None and by_rows:
-        _draw_intervals(axes, frontier)
     if trade_off is None:
         _set_view(axes, frontier, np.empty((0, 2)))
         _draw_points(axes, frontier, "o-")
@@ -170,18 +166,6 @@ def _draw_points(axes: Any, frontier: Frontier, style: str) -> None:
         hollow = {"mfc": "white", "label": f"{label}: {_DASHED[8:]}"}
         if marked.any():
             axes.plot(*xy[marked].T, "o", ms=5, **look, **hollow)
-
-
-def _draw_intervals(axes: Any, frontier: Frontier) -> None:
-    total, gap = frontier.total_error_interval, frontier.gap_interval
-    assert total is not None
-    assert gap is not None
-    step = -(-len(total) // _ERROR_BARS)
-    for i in range(0, len(total), step):
-        x, y = frontier.gap[i], frontier.total_error[i]
-        bars = {"color": palette.TEXT, "lw": 1.0, "alpha": 0.4, "zorder": 2}
-        axes.plot(gap[i], [y, y], **bars)
-        axes.plot([x, x], total[i], label=None if i else "95 % bootstrap intervals", **bars)
 
 
 def _ends(frontier: Frontier) -> tuple[FloatArray, FloatArray, str]:

@@ -23,8 +23,6 @@ from fairspan.report._settings import NOTIONS, Notion, Settings
 from fairspan.solvers import SolverOptions, SolverResult, solve
 from fairspan.solvers.two_groups.trace import TradeOff
 
-_ANCHORS = 12
-"""Points of the curve whose intervals are found; the page interpolates between them."""
 _EFFORT, _ALL_EFFORT = 0.05, 4.0
 """Effort of the proof at each stop of more than two groups, and of all of them."""
 _FEATURES = 12
@@ -55,8 +53,6 @@ class Analysis:
         Each group's own best error.
     trade_off, curve : TradeOff and PageCurve, or None
         Two groups: all that is attainable.
-    anchors : list of ndarray
-        Two groups: subspaces along the curve, as components.
     optima : list of SolverResult
         More groups: the optima of all settings, in the order of ``Settings``.
     better : DominatingProjection
@@ -77,7 +73,6 @@ class Analysis:
     better: DominatingProjection
     trade_off: TradeOff | None = None
     curve: PageCurve | None = None
-    anchors: list[FloatArray] = field(default_factory=list)
     optima: list[SolverResult] = field(default_factory=list)
     dominated: BoolArray = field(default_factory=lambda: np.empty(0, dtype=bool))
     components: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
@@ -146,7 +141,6 @@ def analyse(
         # The region's lines are those that the curve starts from.
         assert trade_off.region is not None
         found.curve = trace_page_curve(trade_off.boundary, replace(settings, own=own))
-        found.anchors = _anchors(found.curve)
         step()
     else:
         chosen = solve(problem, objective)
@@ -170,15 +164,6 @@ def _fair_pca(small: GroupMoments, k: int) -> FairPCA:
         # Coordinates in a basis are no features of the data.
         warnings.simplefilter("ignore", HiddenFeatureWarning)
         return FairPCA(k).fit_moments(small)
-
-
-def _anchors(curve: PageCurve) -> list[FloatArray]:
-    """Subspaces spread evenly along the curve."""
-    steps = np.linalg.norm(np.diff(curve.points, axis=0), axis=1)
-    along = np.concatenate([[0.0], np.cumsum(steps)])
-    wanted = np.linspace(0.0, along[-1], _ANCHORS)
-    places = np.unique(np.abs(along - wanted[:, None]).argmin(axis=1))
-    return [curve.lines[place].subspace.T for place in places]
 
 
 def _optima(

@@ -124,13 +124,12 @@ def _groups(n_groups: int) -> Any:
 
     plot = _figure("groups", "mean squared error", "", 84 + 56 * n_groups)
     for name in ("pca", "chosen"):
-        source = _source(f"bars-{name}", "y", "error", "low", "high", "text", "at")
+        source = _source(f"bars-{name}", "y", "error", "text")
         plot.hbar("y", right="error", left=0, height=0.34, source=source, name=f"glyph-bars-{name}")
-        plot.segment(
-            "low", "y", "high", "y", source=source, line_width=1.6, name=f"glyph-whisker-{name}"
-        )
         style = {"text_baseline": "middle", "text_font_size": "12px", "text_font": value(_FONT)}
-        plot.text("at", "y", "text", source=source, x_offset=6, name=f"glyph-value-{name}", **style)
+        plot.text(
+            "error", "y", "text", source=source, x_offset=6, name=f"glyph-value-{name}", **style
+        )
     plot.yaxis.ticker = FixedTicker(ticks=list(range(n_groups)))
     plot.yaxis.name = "axis-groups"
     plot.ygrid.visible = False

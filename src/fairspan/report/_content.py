@@ -4,24 +4,47 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fairspan.ground.atomic import replacing
 from fairspan.ground.types import FloatArray
-from fairspan.judging.bootstrap import Rows
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import Groups
 from fairspan.report._analysis import Analysis, Data
 from fairspan.report._curve import TOLERANCE, trace_back
 from fairspan.report._page import findings, html_page, model_card
 from fairspan.report._settings import Notion
 from fairspan.solvers.result import SolverResult
-from fairspan.words import Findings, group_name
+from fairspan.words import Findings, Verdict, group_name
 
 _DIGITS = 9
 _ROWS_SHOWN = 2000
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows behind the moments, for what moments cannot tell.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        The data.
+    groups : Groups
+        The group of each row.
+    given : array-like, frame or dict
+        The same as it was given.
+    weight : ndarray of shape (n_rows,) or None
+        How often each row counts.
+    """
+
+    X: npt.NDArray[Any]
+    groups: Groups
+    given: Any
+    weight: FloatArray | None
 
 
 @dataclass(frozen=True)
@@ -39,12 +62,12 @@ class Report:
 
     @property
     def headline(self) -> str:
-        """How plain PCA serves the groups, in one sentence."""
+        """How plain PCA serves the groups, on new rows if there are rows to tell."""
         return self.findings.headline
 
     @property
     def summary(self) -> str:
-        """The headline, what the fair projection does about it, and what is proved."""
+        """The headline, what the fair projection does about it, doubts, and what is proved."""
         return " ".join(self.findings.sentences)
 
     @property
@@ -94,20 +117,20 @@ class Report:
         return model_card(self.content)
 
 
-def page_data(found: Analysis, intervals: list[dict[str, FloatArray]] | None) -> dict[str, Any]:
+def page_data(found: Analysis, verdict: Verdict | None) -> dict[str, Any]:
     """All about one number of components, as plain lists and numbers."""
-    of = iter(intervals or [])
     page: dict[str, Any] = {
         "k": found.k,
-        "pca": _result(found.pca, next(of, None)),
-        "chosen": _result(found.chosen, next(of, None))
+        "pca": _result(found.pca),
+        "chosen": _result(found.chosen)
         | {
             "objective": plain(found.chosen.objective),
             "lower_bound": float(found.chosen.lower_bound),
             "better": asdict(found.better.finding),
         },
-        "fair_pca": _result(found.fair_pca.result_, None),
+        "fair_pca": _result(found.fair_pca.result_),
         "own": plain(found.own),
+        "verdict": None if verdict is None else _values(verdict),
         "loadings": [
             {**row, "chosen": plain(row["chosen"]), "pca": plain(row["pca"])}
             for row in found.loadings
@@ -115,25 +138,28 @@ def page_data(found: Analysis, intervals: list[dict[str, FloatArray]] | None) ->
     }
     if found.trade_off is None:
         marked = zip(found.optima, found.dominated.tolist(), strict=True)
-        page["optima"] = [
-            _result(optimum, next(of, None)) | {"dominated": one} for optimum, one in marked
-        ]
-        return page
-    return page | _two_groups(found, page, list(of))
+        optima = [_result(optimum) | {"dominated": one} for optimum, one in marked]
+        return page | {"optima": optima}
+    return page | _two_groups(found)
 
 
-def _two_groups(
-    found: Analysis, page: dict[str, Any], intervals: list[dict[str, FloatArray]]
-) -> dict[str, Any]:
-    """What is attainable, and the intervals along its boundary."""
+def _values(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as the content holds it, groups by their names."""
+    named = replace(verdict, labels=tuple(map(group_name, verdict.labels)))
+    values: dict[str, Any] = json.loads(json.dumps(asdict(named)))
+    return values
+
+
+def _two_groups(found: Analysis) -> dict[str, Any]:
+    """What is attainable."""
     trade_off, curve = found.trade_off, found.curve
     assert trade_off is not None
     assert curve is not None
     fairest = trade_off.fairest
     back, corners = trace_back(trade_off.boundary)
     threshold = plain(fairest.threshold) if np.isfinite(fairest.threshold) else None
-    content: dict[str, Any] = {
-        "exactly_fair": _point(fairest.group_errors, None) | {"threshold": threshold},
+    return {
+        "exactly_fair": {"errors": plain(fairest.group_errors), "threshold": threshold},
         "own_points": [plain(best.errors) for best in trade_off.problem.own_best],
         "back": {"points": plain(back), "corners": plain(corners)},
         "curve": {
@@ -145,22 +171,11 @@ def _two_groups(
             "hidden": found.chosen.is_hidden or found.pca.is_hidden,
         },
     }
-    if intervals:
-        errors = [trade_off.problem.errors(components.T) for components in found.anchors]
-        points = [*map(_point, errors, intervals), page["pca"], page["chosen"]]
-        content["anchors"] = sorted(points, key=lambda at: at["errors"][0] - at["errors"][1])
-    return content
 
 
-def _point(errors: FloatArray, interval: dict[str, FloatArray] | None) -> dict[str, Any]:
-    point: dict[str, Any] = {"errors": plain(errors)}
-    if interval is not None:
-        point |= {"interval": plain(interval["errors"]), "gap_interval": plain(interval["gap"])}
-    return point
-
-
-def _result(found: SolverResult, interval: dict[str, FloatArray] | None) -> dict[str, Any]:
-    return _point(found.group_errors, interval) | {
+def _result(found: SolverResult) -> dict[str, Any]:
+    return {
+        "errors": plain(found.group_errors),
         "proved": float(found.optimality_gap),
         "status": found.status,
         "hidden": found.is_hidden,

@@ -48,17 +48,14 @@ class PageCurve:
 
     Attributes
     ----------
-    lines : list of Line
-        Supporting lines by growing angle.
     points : ndarray of shape (n_points, 2)
-        Where they touch: ends of the parabolas.
+        Where supporting lines touch: ends of the parabolas.
     corners : ndarray of shape (n_points - 1, 2)
-        Where neighbours cross: the parabolas' control points.
+        Where neighbouring lines cross: the parabolas' control points.
     accuracy : float
         Proved: the largest relative error of the page's objective over all settings.
     """
 
-    lines: list[Line]
     points: FloatArray
     corners: FloatArray
     accuracy: float
@@ -108,7 +105,7 @@ def trace_page_curve(boundary: Boundary, settings: Settings) -> PageCurve:
     kept = [arcs[0][0], *(right for _, right in arcs)]
     points = np.array([line.point for line in kept])
     corners = np.array([_control(*arc) for arc in arcs])
-    return PageCurve(kept, points, corners, accuracy)
+    return PageCurve(points, corners, accuracy)
 
 
 def trace_back(boundary: Boundary) -> tuple[FloatArray, FloatArray]:

@@ -14,6 +14,7 @@ from fairspan.ground import palette
 from fairspan.report._scree import scree_panel
 
 _SCRIPTS = ("state.js", "optimum.js", "words.js", "charts.js", "page.js")
+_SENTENCES = ("headline", "change", "fitted", "effect", "payers", "caveats", "proof")
 _CODE = """\
 from fairspan import RobustFairPCA
 
@@ -25,9 +26,9 @@ pca = RobustFairPCA(
 ).fit(X, sensitive_features=groups)"""
 
 
-def findings(content: dict[str, Any]) -> words.Findings:
-    """Give what there is to say about the report's own setting."""
-    page = content["by_components"][content["setting"]["n_components"] - 1]
+def findings(content: dict[str, Any], page: dict[str, Any] | None = None) -> words.Findings:
+    """Give what there is to say about the report's own weight and radius, and components."""
+    page = page or _own_page(content)
     pca, chosen, groups = page["pca"], page["chosen"], content["groups"]
     shares = [group["share"] for group in groups]
     totals = (float(sum(map(mul, shares, point["errors"]))) for point in (pca, chosen))
@@ -40,9 +41,19 @@ def findings(content: dict[str, Any]) -> words.Findings:
         status=chosen["status"],
         gap=chosen["proved"],
         hidden=(pca["hidden"], chosen["hidden"]),
+        verdict=_verdict(page),
         better=words.Better(**chosen["better"]),
         disparity=content["notions"][content["setting"]["notion"]]["disparity"],
     )
+
+
+def _own_page(content: dict[str, Any]) -> dict[str, Any]:
+    page: dict[str, Any] = content["by_components"][content["setting"]["n_components"] - 1]
+    return page
+
+
+def _verdict(page: dict[str, Any]) -> words.Verdict | None:
+    return None if page["verdict"] is None else words.Verdict(**page["verdict"])
 
 
 def model_card(content: dict[str, Any]) -> str:
@@ -66,7 +77,8 @@ def model_card(content: dict[str, Any]) -> str:
     code = f"```python\n{_CODE.format(**content['setting'], comparison=comparison)}\n```"
     sections = {
         "Data": facts["Data"],
-        "Groups": _group_table(content),
+        "Errors on the fitted rows": _markdown(_group_table(content)),
+        "Errors on new rows": _markdown(_new_rows_table(content)),
         "Model": f"{facts['Model']}\n\n{code}",
         "Result": facts["Result"],
         "Scope": content["scope"],
@@ -109,8 +121,8 @@ def html_page(content: dict[str, Any]) -> str:
 
     library = "\n".join(Resources(mode="inline", components=["bokeh"], log_level="error").js_raw)
     texts = {name: content[name] for name in ("title", "scope")} | _captions(content)
-    # A number and its % stay in one line.
-    parts = {name: html.escape(text).replace(" %", "&nbsp;%") for name, text in texts.items()} | {
+    parts = {name: _joined(html.escape(text)) for name, text in texts.items()} | {
+        "new_rows": _new_rows(content),
         "panels": "".join(
             f'<section class="card"><h2>{html.escape(title)}</h2>{panel(content)}</section>'
             for title, panel in PANELS.items()
@@ -125,6 +137,12 @@ def html_page(content: dict[str, Any]) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _file("page.html"))
 
 
+def _joined(text: str) -> str:
+    """Keep a number and its %, and a p-value, in one line."""
+    text = re.sub(r"\bp (=|&lt;) ", r"p&nbsp;\1&nbsp;", text)
+    return text.replace(" %", "&nbsp;%")
+
+
 def _card_panel(content: dict[str, Any]) -> str:
     """The model card's facts, which do not follow the sliders."""
     facts = [fact for some in _facts(content).values() for fact in some.items()]
@@ -135,6 +153,29 @@ def _card_panel(content: dict[str, Any]) -> str:
     return (
         '<p class="muted">Describes the report&rsquo;s own setting, not that of the sliders.</p>'
         f'<dl class="facts" id="facts">{"".join(rows)}</dl>'
+    )
+
+
+def _new_rows(content: dict[str, Any]) -> str:
+    """Give the table of errors by cross-fitting, which do not follow the sliders."""
+    header, *rows = _new_rows_table(content)
+    if not rows:
+        return f"<p>{html.escape(header[0])}</p>"
+    lines = [
+        f'<th scope="row">{html.escape(name)}</th>'
+        f"<td>{count}</td>"
+        + "".join(
+            f"<td>{error} <small>({ends}</small></td>"
+            for error, _, ends in (html.escape(cell).partition(" (") for cell in cells)
+        )
+        for name, count, *cells in rows
+    ]
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in header)
+    return (
+        '<p class="muted">Each row is measured by a projection that was fitted without it, at the '
+        "report&rsquo;s own setting, not that of the sliders.</p>"
+        f'<div class="scroll"><table id="new-rows"><thead><tr>{head}</tr></thead><tbody>'
+        f"{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table></div>"
     )
 
 
@@ -164,11 +205,11 @@ def _page_data(content: dict[str, Any]) -> dict[str, Any]:
         return point | {"proof": proof, "within": words.share_at_most(gap)}
 
     def spoken(page: dict[str, Any]) -> dict[str, Any]:
-        """What is proved of every point, and how PCA serves the groups."""
-        pca = page["pca"]
-        known: dict[str, Any] = {
-            "headline": words.headline(labels, pca["errors"], page["k"], pca["hidden"])
-        }
+        """How PCA serves the groups, and what is proved of every point."""
+        found = findings(content, page)
+        told = ("headline", "change", "fitted", "caveats")
+        known: dict[str, Any] = {name: getattr(found, name) for name in told}
+        known["elsewhere"] = found.elsewhere
         better = words.Better(**page["chosen"]["better"])
         known["chosen"] = proved(page["chosen"])
         known["chosen"] |= {"better": better.sentence, "dominated": better.matters}
@@ -195,15 +236,9 @@ def _captions(content: dict[str, Any]) -> dict[str, str]:
     kind = ["two-groups" if curves else "more-groups"]
     if any(point["hidden"] for point in [*curves, *(page["pca"] for page in pages)]):
         kind.append("hides-claims")
-    if not content["intervals"]["replicates"]:
-        kind.append("no-intervals")
     return {
-        "headline": found.headline,
-        "effect": found.effect,
-        "payers": found.payers,
-        "proof": found.proof,
+        **{name: getattr(found, name) for name in _SENTENCES},
         "kind": " ".join(kind),
-        "intervals": _intervals(content),
         "where": "on the edge of" if content["data"]["features"] == 2 else "in",
         "accuracy": words.share_at_most(max((curve["accuracy"] for curve in curves), default=0.0)),
         "solved": str(len(stops["weights"]) * len(stops["radii"])),
@@ -229,7 +264,6 @@ def _facts(content: dict[str, Any]) -> dict[str, dict[str, str]]:
             "sample weights": "yes" if data["weighted"] else "no",
             "read from": "group moments" if data["from_moments"] else "rows of a table",
             "total variance": f"{data['variance']:.6g}",
-            "intervals": _intervals(content),
             "rows shown in the report": "some, projected" if content["projected"] else "none",
         },
         "Model": {
@@ -242,11 +276,6 @@ def _facts(content: dict[str, Any]) -> dict[str, dict[str, str]]:
         },
         "Result": result,
     }
-
-
-def _intervals(content: dict[str, Any]) -> str:
-    level, replicates = content["intervals"].values()
-    return f"{100 * level:.0f} % bootstrap, {replicates} replicates" if replicates else "none"
 
 
 def _versions(content: dict[str, Any]) -> str:
@@ -268,22 +297,44 @@ def _colours() -> str:
     )
 
 
-def _group_table(content: dict[str, Any]) -> str:
-    page = content["by_components"][content["setting"]["n_components"] - 1]
-    lines = ["| group | rows | error, PCA | error, RobustFairPCA |", "|---|---:|---:|---:|"]
+def _group_table(content: dict[str, Any]) -> list[list[str]]:
+    """Give the errors on the fitted rows, with a header."""
+    page = _own_page(content)
+    rows = [["group", "rows", "PCA", words.Findings.method]]
     for a, group in enumerate(content["groups"]):
-        cells = [_escaped(group["label"]), f"{group['rows']:,}"]
-        for point in (page["pca"], page["chosen"]):
-            text = words.number(point["errors"][a])
-            if "interval" in point:
-                text += f" ({' to '.join(map(words.number, point['interval'][a]))})"
-            cells.append(text)
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+        errors = (page[name]["errors"][a] for name in ("pca", "chosen"))
+        rows.append([group["label"], f"{group['rows']:,}", *map(words.number, errors)])
+    return rows
+
+
+def _new_rows_table(content: dict[str, Any]) -> list[list[str]]:
+    """Give the errors on new rows, with a header, or why there are none."""
+    found, page = findings(content), _own_page(content)
+    known = _verdict(page)
+    if known is None:
+        return [[found.caveats or found.headline]]
+    if not known.errors:
+        return [[known.headline]]
+    sides = [(known.errors, known.intervals)]
+    if known.fair_errors:
+        sides.append((known.fair_errors, known.fair_intervals))
+    rows = [["group", "rows", "PCA", known.method][: 2 + len(sides)]]
+    for a, label in enumerate(known.labels):
+        cells = [words.bracketed(errors[a], ends[a]) for errors, ends in sides]
+        rows.append([label, f"{known.rows[a]:,}", *cells])
+    return rows
+
+
+def _markdown(rows: list[list[str]]) -> str:
+    header, *body = ([_escaped(cell) for cell in row] for row in rows)
+    if not body:
+        return header[0]
+    line = ["---", *["---:"] * (len(header) - 1)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (header, line, *body))
 
 
 def _escaped(text: str) -> str:
     """Escape what Markdown or HTML would read as markup."""
     plain = " ".join(text.split())
     plain = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_{}\[\]()#|~$!])", r"\\\1", plain)
+    return re.sub(r"([\\`*_{}\[\]#|~$!])", r"\\\1", plain)

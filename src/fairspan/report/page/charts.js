@@ -117,22 +117,17 @@ function drawPrice(page, chosen) {
 
 function bars(point, shift) {
   const n = labels.length;
-  const interval = point.interval ?? point.errors.map((error) => [error, error]);
   return {
     y: labels.map((_, a) => n - 1 - a + shift),
     error: point.errors,
-    low: interval.map((ends) => ends[0]),
-    high: interval.map((ends) => ends[1]),
     text: point.errors.map(number),
-    at: point.errors.map((error, a) => Math.max(error, interval[a][1])),
   };
 }
 
 function drawGroups(page, chosen) {
   put("bars-pca", bars(page.pca, 0.19));
   put("bars-chosen", bars(chosen, -0.19));
-  const ends = [page.pca, chosen].flatMap((point) =>
-    [...point.errors, ...(point.interval ?? []).flat()]);
+  const ends = [page.pca, chosen].flatMap((point) => point.errors);
   const room = innerWidth < 620 ? 1.55 : 1.25;
   setRange("x-groups", 0, room * Math.max(...ends, 1e-300));
   setRange("y-groups", -0.6, labels.length - 0.4);
@@ -198,7 +193,6 @@ function paint() {
   stroke("glyph-marks-region", c.card); stroke("glyph-marks-price", c.card);
   for (const [name, colour] of [["pca", c.pca], ["chosen", c.curve]]) {
     fill(`glyph-bars-${name}`, colour); stroke(`glyph-bars-${name}`, colour);
-    stroke(`glyph-whisker-${name}`, c.text);
     model(`glyph-value-${name}`).glyph.text_color = c.text;
     fill(`glyph-band-${name}`, colour);
     fill(`glyph-loading-${name}`, colour); stroke(`glyph-loading-${name}`, colour);

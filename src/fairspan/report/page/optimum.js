@@ -95,23 +95,6 @@ function minimise(page, weight, radius) {
   return boundaryPoint(curve, best[1]);
 }
 
-/** Intervals at errors between two anchors, which carry their own. */
-function interpolate(anchors, errors) {
-  const difference = (point) => point.errors[0] - point.errors[1];
-  const here = errors[0] - errors[1];
-  let next = anchors.findIndex((anchor) => difference(anchor) >= here);
-  if (next < 0) next = anchors.length - 1;
-  const [a, b] = [anchors[Math.max(next - 1, 0)], anchors[next]];
-  const width = difference(b) - difference(a);
-  const share = width > 0 ? Math.min(Math.max((here - difference(a)) / width, 0), 1) : 1;
-  const mix = (x, y) => (1 - share) * x + share * y;
-  return {
-    interval: errors.map((error, j) => [0, 1].map((end) =>
-      Math.max(error + mix(a.interval[j][end] - a.errors[j], b.interval[j][end] - b.errors[j]), 0))),
-    gap_interval: [0, 1].map((end) => mix(a.gap_interval[end], b.gap_interval[end])),
-  };
-}
-
 const isReports = (weight, radius) => state.notion === data.setting.notion
   && weight === data.setting.fairness_weight && radius === data.setting.radius;
 
@@ -119,12 +102,10 @@ const isReports = (weight, radius) => state.notion === data.setting.notion
 const stopAt = (page, weight, radius) =>
   page.optima[(state.notion * stops.weights.length + weight) * stops.radii.length + radius];
 
-/** Errors, intervals and proof of the optimum for some components at the current setting. */
+/** Errors and proof of the optimum for some components at the current setting. */
 function optimum(page) {
   const weight = stops.weights[state.weight], radius = stops.radii[state.radius];
   if (isReports(weight, radius)) return page.chosen;
   if (!two) return stopAt(page, state.weight, state.radius);
-  const errors = minimise(page, weight, radius);
-  const intervals = page.anchors ? interpolate(page.anchors, errors) : {};
-  return { ...page.curve, errors, ...intervals };
+  return { ...page.curve, errors: minimise(page, weight, radius) };
 }

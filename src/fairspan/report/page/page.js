@@ -1,46 +1,43 @@
 // The page itself: everything follows the sliders at once.
 
-/** Set text; a number and its % stay in one line. */
+/** Set text; a number and its % stay in one line, and so does a p-value. */
 function setText(id, text) {
-  const joined = text.replaceAll(" %", "\u00a0%");
+  const joined = text.replaceAll(" %", "\u00a0%").replace(/\bp ([=<]) /g, "p\u00a0$1\u00a0");
   if (at(id).textContent !== joined) at(id).textContent = joined;
 }
 
-function cell(row, kind, text, value, note) {
+function cell(row, kind, text, value) {
   const made = document.createElement(kind);
   made.textContent = text;
   if (value !== undefined) made.dataset.value = value;
-  if (note) {
-    const line = document.createElement("small");
-    line.textContent = note;
-    made.append(line);
-  }
   row.append(made);
   return made;
 }
 
 function fillTable(page, chosen) {
-  const range = (ends) => ends ? `${number(ends[0])} – ${number(ends[1])}` : "";
   const body = at("table").tBodies[0];
   body.replaceChildren();
-  const add = (name, rows, values, notes) => {
+  const add = (name, rows, values) => {
     const row = body.insertRow();
     cell(row, "th", name).scope = "row";
     cell(row, "td", rows);
-    values.forEach((value, j) => cell(row, "td", number(value), value, notes[j]));
+    values.forEach((value) => cell(row, "td", number(value), value));
   };
   const points = [page.pca, chosen];
   data.groups.forEach((group, a) => add(
-    group.label, group.rows.toLocaleString("en-US"),
-    points.map((point) => point.errors[a]), points.map((point) => range(point.interval?.[a]))));
-  add("total", data.data.rows.toLocaleString("en-US"), points.map((p) => total(p.errors)), []);
-  add("gap", "", points.map((p) => gap(p.errors)), points.map((p) => range(p.gap_interval)));
+    group.label, group.rows.toLocaleString("en-US"), points.map((point) => point.errors[a])));
+  add("total", data.data.rows.toLocaleString("en-US"), points.map((p) => total(p.errors)));
+  add("gap", "", points.map((p) => gap(p.errors)));
 }
 
 function show() {
   const page = data.by_components[state.components];
   const chosen = optimum(page);
   setText("headline", page.headline);
+  const own = chosen === page.chosen && page.k === data.setting.n_components;
+  setText("change", own ? page.change : page.elsewhere);
+  setText("fitted", page.fitted);
+  setText("caveats", page.caveats);
   setText("effect", effect(page, chosen));
   setText("payers", payers(page, chosen));
   setText("proof", chosen.proof);

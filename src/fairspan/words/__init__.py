@@ -1,0 +1,57 @@
+"""Every sentence about errors, gap, price, proof and doubt, and every number in them.
+
+Terminal, model card, html page and advice all speak through this package, so that they say the same
+about the same result. It knows plain values only. The page's script fills the same templates by the
+same rules, both of which it is given as data.
+"""
+
+from fairspan.ground.numbers import at_least, at_most, number, percent, share_at_most
+from fairspan.words.findings import (
+    Findings,
+    excess,
+    fairest,
+    fitted,
+    price,
+    proof,
+    proof_of_points,
+    trade_off,
+)
+from fairspan.words.payers import (
+    Better,
+    dominated_methods,
+    dominated_points,
+    visible_gain,
+    who_pays,
+)
+from fairspan.words.templates import RULES, TEMPLATES, group_name, plural, quoted
+from fairspan.words.verdict import FEW_ROWS, LEAST_ROWS, Verdict, bracketed
+
+__all__ = [
+    "FEW_ROWS",
+    "LEAST_ROWS",
+    "RULES",
+    "TEMPLATES",
+    "Better",
+    "Findings",
+    "Verdict",
+    "at_least",
+    "at_most",
+    "bracketed",
+    "dominated_methods",
+    "dominated_points",
+    "excess",
+    "fairest",
+    "fitted",
+    "group_name",
+    "number",
+    "percent",
+    "plural",
+    "price",
+    "proof",
+    "proof_of_points",
+    "quoted",
+    "share_at_most",
+    "trade_off",
+    "visible_gain",
+    "who_pays",
+]

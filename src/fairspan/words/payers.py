@@ -1,0 +1,141 @@
+"""Who pays for fairness, and whether another projection serves every group better, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairspan.ground.numbers import at_least, number, percent, share_at_most
+from fairspan.words.templates import RULES, TEMPLATES, quoted
+
+
+def visible_gain(share: float) -> bool:
+    """Say whether a share by which errors fall is worth a word."""
+    return 100 * share >= RULES["small"]
+
+
+@dataclass(frozen=True)
+class Better:
+    """What improves on a projection most, for the group that gains least, as plain values.
+
+    Attributes
+    ----------
+    labels : sequence
+        All groups.
+    errors : sequence of float
+        Their errors with the better projection.
+    group_weights : sequence of float
+        PCA with groups counted like this gives it.
+    gain, relative_gain : float
+        By how much each error falls, at least.
+    bound : float
+        Proved: no projection lowers all errors by more.
+    smallest : float
+        The smallest of the errors to improve on.
+    dominates : bool
+        Whether every group gains, by more than rounding.
+    """
+
+    labels: Sequence[Any]
+    errors: Sequence[float]
+    group_weights: Sequence[float]
+    gain: float
+    relative_gain: float
+    bound: float
+    smallest: float
+    dominates: bool
+
+    @property
+    def matters(self) -> bool:
+        """Whether every group gains so much that it shows."""
+        return self.dominates and visible_gain(self.relative_gain)
+
+    @property
+    def sentence(self) -> str:
+        """The projection and its gain, or what is proved of every other."""
+        if self.matters:
+            parts = zip(self.labels, self.group_weights, strict=True)
+            weights = ", ".join(f"{quoted(label)} {weight:.3g}" for label, weight in parts)
+            share = f"{at_least(100 * self.relative_gain, 2)} %"
+            return TEMPLATES["dominated"].format(share=share, weights=weights)
+        # A group without error cannot gain, in any unit.
+        relative = self.bound < self.smallest
+        share = share_at_most(self.bound / self.smallest) if relative else number(self.bound)
+        return TEMPLATES["undominated"].format(share=share)
+
+
+def who_pays(
+    labels: Sequence[Any], before: Sequence[float], after: Sequence[float], method: str
+) -> str:
+    """Say which group is served worst and how each group's error changes, compared with PCA.
+
+    Parameters
+    ----------
+    labels : sequence
+        The groups that are compared.
+    before, after : sequences of float
+        Their errors with PCA, and with the method.
+    method : str
+        The name of the method.
+
+    Returns
+    -------
+    str
+        Two sentences; empty where nothing changes.
+    """
+    same = RULES["same"] * max(before)
+    if max(abs(a - b) for a, b in zip(before, after, strict=True)) <= same:
+        return ""
+    # Of errors that are equal up to rounding, the first: others may round differently.
+    worst, other = (
+        next(
+            a for a, m in zip(labels, errors, strict=True) if m >= max(errors) * (1 - RULES["same"])
+        )
+        for errors in (before, after)
+    )
+    alike = max(after) - min(after) < RULES["same"] * min(after)
+    served = TEMPLATES["all served alike" if alike else "worst served"].format(
+        worst=quoted(worst),
+        before=number(max(before)),
+        other=quoted(other),
+        after=number(max(after)),
+        method=method,
+    )
+    pairs = list(zip(before, after, strict=True))
+    shown = sorted(range(len(pairs)), key=lambda a: -abs(pairs[a][1] - pairs[a][0]))[
+        : int(RULES["named"])
+    ]
+    changes = ", ".join(f"{quoted(labels[a])} {_change(*pairs[a])}" for a in sorted(shown))
+    changes += ", ..." if len(shown) < len(pairs) else ""
+    name = "some pay"
+    if all(b > a + same for a, b in pairs):
+        name = "everyone pays"
+    elif all(b >= a - same for a, b in pairs):
+        name = "no one gains"
+    return f"{served} {TEMPLATES[name].format(changes=changes)}"
+
+
+def _change(before: float, after: float) -> str:
+    """Write how an error changes, in per cent and with its sign."""
+    if before <= 0:
+        return "0 %" if after <= 0 else f"+{TEMPLATES['infinite']}"
+    share = after / before - 1
+    text = percent(abs(share))
+    return text if text == TEMPLATES["small"] else f"{'+' if share > 0 else '-'}{text}"
+
+
+def dominated_methods(names: Sequence[str]) -> str:
+    """Say of which methods' projections others serve every group better."""
+    return TEMPLATES["dominated methods"].format(methods=", ".join(names)) if names else ""
+
+
+def dominated_points(dominated: Sequence[bool], gaps: Sequence[float], disparity: str) -> str:
+    """Say at how many points of a frontier another projection serves every group better."""
+    some = sum(dominated)
+    if not some:
+        return ""
+    gap = number(max(gap for gap, one in zip(gaps, dominated, strict=True) if one))
+    counts = {"some": str(some), "all": str(len(gaps)), "gap": gap}
+    told = TEMPLATES["dominated points"].format(**counts)
+    return f"{told} {TEMPLATES['instead']}" if disparity == "gap" else told
