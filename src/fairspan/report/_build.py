@@ -39,6 +39,7 @@ from fairspan.report._content import (
     projected_rows,
 )
 from fairspan.report._decisions import decisions
+from fairspan.report._scree import nested_prefixes
 from fairspan.report._settings import Notion, Settings
 from fairspan.words import Verdict
 
@@ -177,6 +178,7 @@ def build(
         "notions": [notion_of(one, moments) for one in settings.notions],
         "stops": {"components": numbers, "weights": settings.weights, "radii": settings.radii},
         "by_components": list(map(page_data, found, verdicts)),
+        "nested": nested_prefixes(data, found, weight, size, notion),
         "projected": None,
         "decisions": None,
         "scope": SCOPE,

@@ -12,6 +12,7 @@ from typing import Any
 from fairspan import words
 from fairspan.ground import palette
 from fairspan.report._decisions import decisions_panel
+from fairspan.report._scree import scree_panel
 
 _SCRIPTS = ("state.js", "optimum.js", "words.js", "charts.js", "page.js")
 _SENTENCES = ("headline", "change", "fitted", "effect", "payers", "caveats", "proof")
@@ -180,7 +181,11 @@ def _new_rows(content: dict[str, Any]) -> str:
     )
 
 
-PANELS = {"Decisions": decisions_panel, "Model card": _card_panel}
+PANELS = {
+    "Decisions": decisions_panel,
+    "Keeping the first components": scree_panel,
+    "Model card": _card_panel,
+}
 """Sections that need no script: titles, and functions from a report's content to html."""
 
 
@@ -213,7 +218,7 @@ def _page_data(content: dict[str, Any]) -> dict[str, Any]:
         known["elsewhere"] = found.elsewhere
         better = words.Better(**page["chosen"]["better"])
         known["chosen"] = proved(page["chosen"])
-        known["chosen"] |= {"better": better.sentence, "dominated": better.dominates}
+        known["chosen"] |= {"better": better.sentence, "dominated": better.matters}
         if "curve" in page:
             known["curve"] = proved(page["curve"] | {"proved": page["curve"]["accuracy"]})
         return page | known | {"optima": list(map(proved, page.get("optima", ())))}
