@@ -21,7 +21,7 @@ from fairspan.solvers.descent import solve_subgradient
 class ProximalPoint(NamedTuple):
     """A proximal point.
 
-    Attributes
+    Parameters
     ----------
     components : ndarray of shape (n_components, n_features)
         The subspace of the proximal point.
@@ -43,7 +43,7 @@ class ProximalPoint(NamedTuple):
 class ConvergenceHistory(NamedTuple):
     """Values and stationarity gaps on the way of a descent.
 
-    Attributes
+    Parameters
     ----------
     steps : ndarray of int
         Numbers of steps.

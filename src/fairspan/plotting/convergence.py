@@ -37,8 +37,7 @@ def plot_convergence(history: ConvergenceHistory, *, ax: Any = None) -> Any:
     >>> pca = RobustFairPCA(3, solver="subgradient", max_iter=50, n_init=2, random_state=0)
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")  # the descent proves little
-    ...     pca.set_params(standardize=True).fit(data.data, sensitive_features=data.target)
-    RobustFairPCA(...)
+    ...     _ = pca.set_params(standardize=True).fit(data.data, sensitive_features=data.target)
     >>> ax = plotting.plot_convergence(convergence_history(pca), ax=Figure().subplots())
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['gap of the iterate', 'smallest gap so far', 'bound of the theorem']
