@@ -153,7 +153,8 @@ def _ratio_from_top(
         return np.inf
     active = κ > 0
     weight = np.sqrt(0.5 * κ[active])
-    image = problem.moments[active] @ V * weight[:, None, None]
+    image = np.array([problem.moments[a] @ V for a in np.flatnonzero(active).tolist()])
+    image *= weight[:, None, None]
     top = V.T @ image
     off = (image - V @ top).transpose(0, 2, 1)
     across = 2 * _in_units(off, np.repeat((θ - rest)[:, None], len(V), axis=1))

@@ -11,6 +11,7 @@ from typing import Any
 
 from fairspan import words
 from fairspan.ground import palette
+from fairspan.report._decisions import decisions_panel
 from fairspan.report._scree import scree_panel
 
 _SCRIPTS = ("state.js", "optimum.js", "words.js", "charts.js", "page.js")
@@ -124,8 +125,9 @@ def html_page(content: dict[str, Any]) -> str:
     parts = {name: _joined(html.escape(text)) for name, text in texts.items()} | {
         "new_rows": _new_rows(content),
         "panels": "".join(
-            f'<section class="card"><h2>{html.escape(title)}</h2>{panel(content)}</section>'
+            f'<section class="card"><h2>{html.escape(title)}</h2>{shown}</section>'
             for title, panel in PANELS.items()
+            if (shown := panel(content))
         ),
         "style": _colours() + _file("page.css"),
         "library": library.replace("</script", "<\\/script"),
@@ -179,7 +181,11 @@ def _new_rows(content: dict[str, Any]) -> str:
     )
 
 
-PANELS = {"Keeping the first components": scree_panel, "Model card": _card_panel}
+PANELS = {
+    "Decisions": decisions_panel,
+    "Keeping the first components": scree_panel,
+    "Model card": _card_panel,
+}
 """Sections that need no script: titles, and functions from a report's content to html."""
 
 
