@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import pytest
 
 from fairspan.cli import main
@@ -10,15 +12,19 @@ from fairspan.cli import main
 def test_the_demo_prints_draws_and_reports(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     pytest.importorskip("bokeh")
-    picture, page = tmp_path / "demo.png", tmp_path / "demo.html"
-    assert main(["demo", "--picture", str(picture), "--report", str(page)]) == 0
+    picture, page, table = (tmp_path / name for name in ("demo.png", "demo.html", "adult.csv"))
+    files = ["--picture", str(picture), "--report", str(page), "--table", str(table)]
+    assert main(["demo", *files]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    told = "No difference between groups is shown (malignant minus benign: 1.8, -0.4 to 4.1; p = "
-    told += "0.10)."
-    assert f"{told} Whether RobustFairPCA changes it is not shown on new rows." in printed
-    fitted = "With 3 components, PCA reconstructs malignant 21 % worse than benign on the fitted"
-    assert fitted in printed
+    told = "PCA serves male worse than female (difference 0.39, 0.24 to 0.53; p < 0.001)."
+    assert f"{told} RobustFairPCA reduces the difference on new rows." in printed
+    assert "Another projection serves every group better" in printed
+    largest = (
+        'RobustFairPCA(disparity="largest") narrows the gap to 11 % for 0.3 % more total error.'
+    )
+    assert largest in printed
     assert printed.endswith(str(page))
     assert picture.stat().st_size > 10_000
+    assert table.read_text(encoding="utf-8").startswith("age,")
     text = page.read_text(encoding="utf-8").replace("&nbsp;", " ")
-    assert told in text
+    assert html.escape(told) in text

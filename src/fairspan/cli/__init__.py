@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from importlib import import_module
 
 COMMANDS = {
-    "demo": ("show the main job on two tables that come with scikit-learn", "fairspan.cli.demo"),
+    "demo": ("show the main job on the census table that comes with fairspan", "fairspan.cli.demo"),
     "fit": ("find a fair projection of a table and save it", "fairspan.cli.fit"),
     "transform": ("project the rows of a table with a saved model", "fairspan.cli.transform"),
     "frontier": ("show what closing the gap costs, step by step", "fairspan.cli.frontier"),
