@@ -77,7 +77,7 @@ def who_pays(
     same = RULES["same"] * max(before)
     if max(abs(a - b) for a, b in zip(before, after, strict=True)) <= same:
         return ""
-    worst, other = (labels[errors.index(max(errors))] for errors in (before, after))
+    worst, other = (labels[_worst(errors)] for errors in (before, after))
     served = TEMPLATES["worst served"].format(
         worst=quoted(worst),
         before=number(max(before)),
@@ -97,6 +97,11 @@ def who_pays(
     elif all(b >= a - same for a, b in pairs):
         name = "no one gains"
     return f"{served} {TEMPLATES[name].format(changes=changes)}"
+
+
+def _worst(errors: Sequence[float]) -> int:
+    """Find the largest error; of those that rounding alone tells apart, the first."""
+    return next(a for a, e in enumerate(errors) if e >= (1 - RULES["same"]) * max(errors))
 
 
 def _change(before: float, after: float) -> str:

@@ -60,7 +60,9 @@ function whoPays(page, point) {
   const same = rules.same * Math.max(...before);
   const moves = before.map((error, a) => Math.abs(error - after[a]));
   if (Math.max(...moves) <= same) return "";
-  const served = (errors) => data.names[errors.indexOf(Math.max(...errors))];
+  // Of errors that rounding alone tells apart, the first.
+  const worst = (errors) => (1 - rules.same) * Math.max(...errors);
+  const served = (errors) => data.names[errors.findIndex((error) => error >= worst(errors))];
   const shown = moves.map((_, a) => a).sort((a, b) => moves[b] - moves[a]).slice(0, rules.named)
     .sort((a, b) => a - b);
   const changes = shown.map((a) => `${data.names[a]} ${changed(before[a], after[a])}`);
