@@ -7,7 +7,16 @@ import sys
 
 from tests.conftest import data_directory
 
-MADE_DATA = ["import_time", "fit", "methods", "files", "partitioned", "sparse"]
+MADE_DATA = [
+    "import_time",
+    "fit",
+    "methods",
+    "files",
+    "partitioned",
+    "sparse",
+    "shared_work",
+    "made_up_groups",
+]
 PAPER_DATA = [
     "exact_against_descent",
     "convergence_rate",

@@ -20,9 +20,11 @@ from fairspan import (
     advise,
     certify,
     compare,
+    dominating_projection,
     fairness_frontier,
     report,
 )
+from fairspan import words as spoken
 from fairspan.cli import main
 from fairspan.inference import gap_test, reduction_test
 from fairspan.solvers import door
@@ -355,3 +357,55 @@ def test_every_entry_point_gives_the_verdict_of_the_tests(name, tmp_path):
         found["fit"]["headline"],
         "",
     }
+
+
+def dominated_by_entry(case: Case, folder: Path) -> dict[str, bool]:
+    """What entry points say about whether another projection serves every group better."""
+    model = case.model.fit_moments(case.moments)
+    scaled = case.moments if model.scale_ is None else case.moments.scaled(model.scale_)
+    units = {"standardize": case.standardize}
+    robust = RobustFairPCA(K, **case.setting)
+    frontier = fairness_frontier(
+        case.moments, K, fairness_weights=case.fairness_weight, radius=case.radius, **units
+    )
+    page = report.build(
+        case.X,
+        sensitive_features=case.groups,
+        n_components=K,
+        max_components=K,
+        **units,
+        **case.setting,
+    )
+    table = case.write(folder)
+    weight = str(case.fairness_weight)
+    saved = ["--fairness-weight", weight, "-o", str(folder / "model.npz")]
+    compared = compare({"fair": robust}, case.X, case.groups, **units).to_dict("records")
+    return {
+        "dominating_projection": dominating_projection(model.components_, scaled).dominates,
+        "certify": certify(model.components_, scaled, **case.setting).dominating.dominates,
+        "fairness_frontier": frontier.dominated[0],
+        "compare": compared[0]["dominated"],
+        "report": page.content["by_components"][K - 1]["chosen"]["better"]["dominates"],
+        "card": spoken.TEMPLATES["dominated"][:45] in page.model_card(),
+        "fairspan fit": _answer(["fit", *table, *saved])["dominating"]["dominates"],
+        "fairspan certify": _answer(["certify", str(folder / "model.npz")])["dominating"][
+            "dominates"
+        ],
+        "fairspan frontier": _answer(["frontier", *table, "--weights", weight])["points"][0][
+            "dominated"
+        ],
+    }
+
+
+@pytest.mark.parametrize("n_groups", [2, 4])
+@pytest.mark.parametrize(("weight", "dominated"), [(0.05, False), (5.0, True)])
+def test_every_entry_point_says_whether_all_could_be_served_better(
+    n_groups, weight, dominated, tmp_path
+):
+    X, groups = table(n_groups)
+    X[groups == "a"] *= 0.3
+    case = Case(X, groups, standardize=True, fairness_weight=weight, radius=0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = dominated_by_entry(case, tmp_path)
+    assert {name: bool(one) for name, one in found.items()} == dict.fromkeys(found, dominated)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from fairspan.problem import SubspaceProblem
 from tests import reference
 from tests.conftest import needs_paper_data, paper_table, standardised
 
+ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -179,3 +182,17 @@ def test_the_rate_holds_on_the_paper_s_data(name):
         smallest.append(history.gaps.min())
     # A hundred times the steps: the theorem promises a factor of 100 ** -0.25 = 0.32.
     assert smallest[2] <= 0.32 * smallest[0]
+
+
+def test_stored_rates_are_what_the_page_says():
+    stored = json.loads((ROOT / "benchmarks" / "results" / "convergence_rate.json").read_text())
+    page = " ".join((ROOT / "docs" / "convergence.md").read_text(encoding="utf-8").split())
+    for row in stored:
+        assert (np.array(row["smallest_gaps"]) <= row["bounds"]).all()
+    at = stored[0]["steps"].index(1000)
+    trivial = sum(row["bounds"][at] > 2 * row["lipschitz_constant"] for row in stored)
+    assert f"in {trivial} of the {len(stored)} cases" in page
+    smooth = ("e_coli", "energy", "default_credit")
+    assert all((row["smallest_gaps"][at] < 1e-9) == (row["data"] in smooth) for row in stored)
+    slopes = [row["exponent"] for row in stored if row["data"] not in smooth]
+    assert f"is between {min(slopes):.2f} and {max(slopes):.2f}" in page

@@ -53,6 +53,7 @@ CALLS = {
     "bootstrap_intervals": lambda **given: metrics.bootstrap_intervals(
         MODEL, X, GROUPS, n_bootstrap=20, **given
     ),
+    "linear_leakage": lambda **given: metrics.linear_leakage(MODEL, X, GROUPS, **given),
     "excess_error": lambda **given: metrics.excess_error(MODEL, X, GROUPS, **given),
     "GroupErrorScorer": lambda measure="gap", **given: scorers.GroupErrorScorer(measure, **given)(
         MODEL, X, sensitive_features=GROUPS
@@ -172,8 +173,9 @@ def test_pages_list_the_choices_of_the_code():
     listed = set(re.findall("'(.*?)'", str(refused.value).partition("is not known")[2]))
     assert first_column("solvers", "solver") == sorted(listed - {"auto"})
     page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    switches = re.findall(r"^\| `--([\w-]+) ([\w-]+)`, `([\w-]+)`", page, flags=re.M)
-    assert {name.replace("-", "_"): (first, second) for name, first, second in switches} == CHOICES
+    switches = re.findall(r"^\| `--([\w-]+) ([^|]*) \|", page, flags=re.M)
+    listed = {name.replace("-", "_"): re.findall(r"[\w-]+", words) for name, words in switches}
+    assert {name: tuple(choices) for name, choices in listed.items()} == CHOICES
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -12,6 +12,7 @@ FOUND = [
     ("low rank, more groups", 100683, "newton"),
     ("one rank, more groups", 1, "auto"),
     ("scales apart, two groups", 9002318, "auto"),
+    ("columns apart, two groups compared", 500165, "auto"),
 ]
 
 

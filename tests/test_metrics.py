@@ -250,12 +250,12 @@ def test_the_published_rule_collapses_on_unequal_overlapping_groups_and_says_so(
     found = linear_svm(X, y, 1.0)
     assert found.is_collapsed
     assert np.linalg.norm(found.weights) < 1e-6
-    reference = SVC(kernel="linear", C=1.0, tol=1e-10).fit(X, y)
-    assert np.abs(reference.coef_).max() < 1e-6
+    best = 2.0 * np.sum(y > 0)
+    assert np.maximum(1 - y * (X @ found.weights + found.intercept), 0).sum() == pytest.approx(best)
     with pytest.warns(CollapsedRuleWarning, match="weights are 0"):
         metrics.linear_leakage(np.eye(3), X, groups, rule="published")
     # A rule exists, and the default finds it without a warning.
-    assert metrics.linear_leakage(np.eye(3), X, groups) > 0.2
+    assert metrics.linear_leakage(np.eye(3), X, groups) > 0.15
 
 
 @pytest.mark.parametrize("cost", [1e-2, 1.0])
@@ -264,10 +264,18 @@ def test_balanced_classes_are_the_exact_machine_s_with_class_weights(cost):
     y = np.where(groups == "small", 1.0, -1.0)
     share = np.where(y > 0, np.mean(y > 0), np.mean(y < 0))
     found = linear_svm(X, y, cost, 0.5 / share)
-    reference = SVC(kernel="linear", C=cost, class_weight="balanced", tol=1e-10).fit(X, y)
-    assert found.weights == pytest.approx(reference.coef_[0], rel=1e-4, abs=1e-6)
+    reference = SVC(kernel="linear", C=cost, class_weight="balanced", tol=1e-6).fit(X, y)
+    assert found.weights == pytest.approx(reference.coef_[0], rel=1e-3, abs=1e-5)
     assert not found.is_collapsed
     assert found.gap <= 1e-10
+
+
+def test_leakage_depends_on_the_basis_because_columns_are_scaled():
+    X, groups = unequal(np.random.default_rng(8))
+    X *= [3.0, 1.0, 0.3]
+    turn = np.linalg.qr(np.random.default_rng(9).normal(size=(3, 3)))[0]
+    found = [metrics.linear_leakage(V, X, groups, costs=[1e-4]) for V in (np.eye(3), turn)]
+    assert found[0] != found[1]
 
 
 def test_a_small_cost_is_no_collapse():

@@ -31,7 +31,7 @@ from fairspan import (
     RobustFairPCA,
     load_model,
 )
-from fairspan.ground import archive
+from fairspan.ground import archive, codec
 
 ESTIMATORS = [
     RobustFairPCA(3, fairness_weight=0.5),
@@ -317,6 +317,23 @@ def test_a_made_up_file_with_a_right_hash_is_refused_too(change, text, saved):
     archive.write(saved, "fairspan.model", content, classes)
     with pytest.raises(ValueError, match=text):
         load_model(saved)
+
+
+def test_a_file_from_before_a_parameter_or_a_field_was_added_is_read(saved, model):
+    classes = fairspan.storage.model_file._CLASSES
+    content = archive.read(saved, "fairspan.model", classes).content
+    for name in ("disparity", "reference"):
+        del content["parameters"][name]
+    archive.write(saved, "fairspan.model", content, classes)
+    loaded = load_model(saved)
+    assert (loaded.disparity, loaded.reference) == ("gap", "none")
+    arrays = {}
+    written = codec.encode(model.result_, arrays, "result", classes)
+    del written["SolverResult"]["size"]
+    assert codec.decode(written, arrays, classes).objective == model.result_.objective
+    del written["SolverResult"]["objective"]
+    with pytest.raises(ValueError, match="must have the fields"):
+        codec.decode(written, arrays, classes)
 
 
 def test_a_thousand_mutated_files_are_refused_or_equal_and_never_hang(model, tmp_path):

@@ -313,3 +313,41 @@ def test_findings_lead_with_the_verdict():
     # Where rounding hides the errors, or nothing is lost, there is nothing to judge.
     for changes in ({"hidden": (True, True)}, {"n_components": 10}):
         assert not {headline, change, RANGES} & {*dataclasses.replace(found, **changes).sentences}
+
+
+WORSE = words.Better(["a", "b"], [1.0, 1.1], [0.0, 1.0], 0.05, 0.04299, 0.051, 1.1, True)
+NONE_BETTER = dataclasses.replace(WORSE, gain=0.0, bound=1.1e-9, dominates=False)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ([1.0, 1.2], [1.1, 1.15], "Errors compared with PCA: a +10 %, b -4.2 %."),
+        ([1.0, 1.2], [1.1, 1.3], "Every group is worse off than with PCA (a +10 %, b +8.3 %)."),
+        ([1.0, 1.2], [1.1, 1.2], "No group is better off than with PCA (a +10 %, b under 0.1 %)."),
+        ([0.0, 1.2], [0.1, 1.1], "Errors compared with PCA: a +infinite, b -8.3 %."),
+    ],
+)
+def test_who_pays(before, after, told):
+    text = words.who_pays(["a", "b"], before, after, "X")
+    worst = "b" if after[1] >= after[0] else "a"
+    served = (
+        f"There, the worst-served group is b with PCA (error {words.number(before[1])}) and {worst}"
+    )
+    assert text == f"{served} with X (error {words.number(max(after))}). {told}"
+    assert words.who_pays(["a", "b"], before, before, "X") == ""
+
+
+def test_a_dominated_fit_says_what_to_type():
+    found = dataclasses.replace(PLAIN, better=WORSE)
+    assert "at least 4.2 %. It is PCA with the group weights a 0, b 1. " in found.payers
+    assert found.payers.endswith(words.TEMPLATES["instead"])
+    assert "--disparity largest" in found.payers
+    largest = dataclasses.replace(found, disparity="largest")
+    assert words.TEMPLATES["instead"] not in largest.payers
+    proved = dataclasses.replace(PLAIN, better=NONE_BETTER)
+    assert proved.payers.endswith(
+        "no projection lowers the error of every group by more than 1e-9."
+    )
+    for nothing in ({"labels": ["a"]}, {"n_components": 8, "n_features": 8}, {"hidden": (0, 1)}):
+        assert dataclasses.replace(found, **nothing).payers == ""

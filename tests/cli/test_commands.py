@@ -408,6 +408,6 @@ def test_downstream_predicts_the_target_and_says_what_that_does(fairspan, folder
     # Five candidates, two splits: overall, two groups and their difference.
     assert len(rows) == 1 + 5 * 2 * 4
     answer = fairspan(f"{line} --splits 2 --rule 'highest accuracy'")
-    assert "The accuracy difference, compared with PCA of the same size:" in answer.out
+    assert "The accuracy difference, compared with PCA of the same size, is" in answer.out
     assert "Rule: highest accuracy. Chosen on training rows:" in answer.out
     assert fairspan("downstream people.csv -s sex --drop id region").code == 2

@@ -13,7 +13,7 @@ from fairspan.objectives.by_group import radii_from
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.report._curve import TOLERANCE, trace_page_curve
-from fairspan.report._settings import Settings
+from fairspan.report._settings import NOTIONS, Notion, Settings
 from fairspan.solvers.two_groups.boundary import solve_boundary
 from fairspan.solvers.two_groups.trace import TradeOff
 from tests import reference
@@ -90,7 +90,8 @@ def test_the_least_objective_on_the_curve_is_the_solvers_at_every_kind_of_settin
 
 def test_pieces_at_all_settings_are_the_objectives():
     moments, _ = problem_of(7)
-    settings = replace(some_settings(moments), own=np.array([0.3, 0.7]))
+    notions = (*NOTIONS, Notion("gap", "own"))
+    settings = replace(some_settings(moments), own=np.array([0.3, 0.7]), notions=notions)
     m = np.random.default_rng(0).uniform(0, 3, (5, 2))
     pieces = settings.both_pieces(m)
     place = 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from fairspan import RobustFairPCA, SmallGroupWarning, advise
+from fairspan import RobustFairPCA, SmallGroupWarning, advise, dominating_projection
 from fairspan.inference import gap_test, reduction_test
 
 
@@ -20,7 +20,8 @@ def table(stretch, n=400):
 
 def test_the_gap_of_pca_and_the_weight_that_closes_it_are_right():
     X, groups = table(2.0)
-    found = advise(X, groups, standardize=False, target_gap=1.0, random_state=0)
+    target = 5.0
+    found = advise(X, groups, standardize=False, target_gap=target, random_state=0)
     back = PCA(2).fit(X)
     errors = ((X - back.inverse_transform(back.transform(X))) ** 2).sum(axis=1)
     means = [errors[groups == g].mean() for g in "ab"]
@@ -40,16 +41,32 @@ def test_the_gap_of_pca_and_the_weight_that_closes_it_are_right():
         model = RobustFairPCA(2, fairness_weight=weight, radius=0.0)
         return model.fit(X, sensitive_features=groups).error_gap_
 
-    assert gap(found.weight_for_target) <= 1.0 + 1e-6
-    assert gap(0.999 * found.weight_for_target) > 1.0
+    assert gap(found.weight_for_target) <= target + 1e-6
+    assert gap(0.999 * found.weight_for_target) > target
     k = found.components_for_target
     gaps = [np.ptp(_pca_means(X, groups, count)) for count in range(1, 5)]
-    assert all(value <= 1.0 for value in gaps[k - 1 :])
-    assert gaps[k - 2] > 1.0
+    assert all(value <= target for value in gaps[k - 1 :])
+    assert gaps[k - 2] > target
     text = str(found)
     assert text.startswith("PCA serves b worse than a (difference ")
     assert "Ranges are 95 % intervals." in text
     assert "nothing about the fairness" in text
+
+
+def test_nothing_is_advised_that_serves_every_group_worse_than_another_projection():
+    X, groups = table(2.0)
+    found = advise(X, groups, target_gap=1.0, random_state=0)
+    # The gap alone could be closed further, but by making the better served group worse.
+    assert RobustFairPCA(2, fairness_weight=10.0).fit(X, sensitive_features=groups).error_gap_ <= 1
+    assert found.weight_for_target is None
+    assert found.levels_down
+    assert "only where another projection serves every group better" in str(found)
+    errors = {g: float(e) for g, e in zip("ab", found.errors_at_target, strict=True)}
+    best = dominating_projection(errors, X, sensitive_features=groups, n_components=2)
+    assert not best.dominates
+    many = advise(X, np.where(X[:, 4] > 1, "c", groups), random_state=0)
+    assert many.disparity == "largest"
+    assert 'with disparity="largest"' in str(many)
 
 
 def _pca_means(X, groups, k):

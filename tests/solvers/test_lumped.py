@@ -35,6 +35,26 @@ def test_what_is_proved_of_some_groups_and_a_lump_is_true_of_all(seed, monkeypat
     assert result.lower_bound <= min(best, value) + 1e-12 * abs(best) + known
 
 
+@pytest.mark.parametrize("radius", [0.0, 0.5])
+def test_many_groups_of_many_features_are_proved_in_a_basis_of_a_few(radius):
+    rng = np.random.default_rng(2)
+    n, d, k = 20, 220, 2
+    factors = rng.standard_normal((n, d, 40)) * np.geomspace(6, 0.3, d)[:, None]
+    moments = factors @ factors.transpose(0, 2, 1) / 40
+    shares = np.full(n, 1 / n)
+    objective = RobustFairObjective(shares, 0.3, np.full(n, radius))
+    result = solve(SubspaceProblem(moments, shares, k), objective)
+    errors = reference.group_errors(moments, result.components.T)
+    value = reference.objective(errors, shares, 0.3, objective.radii)
+    assert result.objective == pytest.approx(value, rel=1e-9)
+    assert result.lower_bound <= value
+    assert result.optimality_gap <= 1e-3
+    pca = np.linalg.eigh(moments.mean(axis=0))[1][:, -k:]
+    for V in (pca, *(np.linalg.eigh(moment)[1][:, -k:] for moment in moments[:4])):
+        other = reference.group_errors(moments, V)
+        assert result.lower_bound <= reference.objective(other, shares, 0.3, objective.radii)
+
+
 @pytest.mark.parametrize("radius", [0.0, 0.02])
 def test_a_hundred_groups_are_solved_as_if_all_were_looked_at(radius):
     rng = np.random.default_rng(1)

@@ -48,6 +48,9 @@ def test_an_objective_that_may_be_negative_is_not_cut_off_at_zero():
     assert relative_gap(2.0, 0.5, 10.0, lowest=1.0) == pytest.approx(0.5)
     # What vanishes by chance is measured against a share of the scale.
     assert relative_gap(0.0, -1e-6, 10.0, lowest=-math.inf) == pytest.approx(1e-3)
+    # With references: against the value without them, and never cut at 0.
+    assert relative_gap(1e-9, -1.0, 10.0, size=2.0) == pytest.approx(0.5)
+    assert relative_gap(-3.0, -3.0 - 1e-9, 10.0, size=1e-6) == pytest.approx(1e-3)
 
 
 def test_rounding_alone_leaves_no_gap_but_is_told_of_where_it_shows():

@@ -61,7 +61,8 @@ class Prover:
         return known.value - max(0.5 * self.tol * self._size(known), rounding)
 
     def _size(self, known: Known) -> float:
-        return self.objective.size(known.errors)
+        plain = self.objective.unreferenced(known.errors)
+        return known.value if plain is None else plain
 
     @property
     def _curved(self) -> bool:

@@ -28,6 +28,8 @@ from fairspan.problem.subspace import SubspaceProblem
 
 _SHARES = (0.5, 0.25, 0.75, 0.1, 0.9)
 """Places in the eigengap at which the lemma is tried."""
+_PLENTY = 0.5
+"""A ratio below this is as good as a smaller one: what it costs is of the second order."""
 _NARROWEST = min(*_SHARES, 1 - max(_SHARES))
 """The smallest distance of these places from an end of the gap, as a share of it."""
 
@@ -127,6 +129,8 @@ def _ratio(problem: SubspaceProblem, spectrum: TopSpace, κ: FloatArray, reach: 
         first = _largest_square(np.hstack([across, inside, outside]))
         largest = np.maximum(_largest(top, above), _largest(low, below))
         best = min(best, first, _combined(apart, float(largest @ largest), reach))
+        if doubt * best < _PLENTY:
+            break
     return doubt * best
 
 
@@ -149,7 +153,8 @@ def _ratio_from_top(
         return np.inf
     active = κ > 0
     weight = np.sqrt(0.5 * κ[active])
-    image = problem.moments[active] @ V * weight[:, None, None]
+    image = np.array([problem.moments[a] @ V for a in np.flatnonzero(active).tolist()])
+    image *= weight[:, None, None]
     top = V.T @ image
     off = (image - V @ top).transpose(0, 2, 1)
     across = 2 * _in_units(off, np.repeat((θ - rest)[:, None], len(V), axis=1))

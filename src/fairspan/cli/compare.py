@@ -166,9 +166,13 @@ def _numbers(rows: list[dict[str, Any]]) -> dict[str, Any]:
         if len(rows) > 1 and name not in ("optimality_gap", "seconds"):
             numbers[f"{name}_range"] = np.quantile(values, defaults.INTERVAL).tolist()
     worst = next((row for row in rows if row["status"] != "optimal"), rows[0])
-    # Over several splits, whether it happened in any of them.
-    dominated = None if rows[0]["dominated"] is None else any(row["dominated"] for row in rows)
-    return numbers | {key: worst[key] for key in ("status", "hidden")} | {"dominated": dominated}
+    # Over several splits, the one where all could gain most.
+    last = max(rows, key=lambda row: row["gain_for_all"])
+    return (
+        numbers
+        | {key: worst[key] for key in ("status", "hidden")}
+        | {key: last[key] for key in ("dominated", "gain_for_all")}
+    )
 
 
 def _table(results: dict[str, Any]) -> str:
@@ -203,7 +207,7 @@ def _sentences(results: dict[str, Any], sample: str) -> list[str]:
     hidden = any(row["hidden"] for row in single.values())
     if hidden:
         return proofs
-    dominated = [name for name, row in single.items() if row["dominated"]]
+    dominated = [name for name, row in single.items() if words.visible_gain(row["gain_for_all"])]
     return [
         f"On {sample}, {words.fairest(gaps, totals)}",
         *filter(None, [words.dominated_methods(dominated)]),

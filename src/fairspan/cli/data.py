@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fairspan.cli import UsageError, in_options
 from fairspan.cli.console import Progress
 from fairspan.ground.archive import format_of
@@ -128,6 +130,22 @@ def load_data(options: argparse.Namespace, *, keeps_target: bool = False) -> Dat
     with opened(options) as files:
         rows = files.rows(_choose(files, options, keeps_target))
     return replace(rows, notes=_notes(rows.notes))
+
+
+def target_of(data: Data, name: str | None) -> Any:
+    """Return the target that was kept: numbers, if all of its cells are."""
+    if name is None or name not in data.kept:
+        return None
+    cells = data.kept[name].tolist()
+    blank = sum(cell is None for cell in cells)
+    if blank:
+        raise ValueError(
+            f"the target {name!r} is blank in {blank} of {len(cells)} rows; drop these rows first."
+        )
+    try:
+        return np.array(cells, dtype=np.float64)
+    except ValueError:
+        return np.array(cells, dtype=str)
 
 
 def load_table_moments(options: argparse.Namespace) -> TableMoments:

@@ -7,11 +7,16 @@ import csv
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from fairspan.cli import OK, UsageError, console
 from fairspan.cli.arguments import add_number, check_output
-from fairspan.cli.data import Data, add_json_argument, add_table_arguments, is_moments, load_data
+from fairspan.cli.data import (
+    Data,
+    add_json_argument,
+    add_table_arguments,
+    is_moments,
+    load_data,
+    target_of,
+)
 from fairspan.downstream import Choice, DownstreamResult, assess_downstream
 from fairspan.downstream.assess import holds_classes
 from fairspan.downstream.candidates import METHODS
@@ -86,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _assess(options: argparse.Namespace, data: Data) -> DownstreamResult:
-    target = _target(data.kept[options.target].tolist(), options.target)
+    target = target_of(data, options.target)
     with console.Progress(options.splits, "splits", hidden=options.json) as bar:
         return assess_downstream(
             data.X,
@@ -105,19 +110,6 @@ def _assess(options: argparse.Namespace, data: Data) -> DownstreamResult:
             checkpoint=options.resume,
             progress=lambda done, _: bar.step(done - bar.done),
         )
-
-
-def _target(cells: list[Any], name: str) -> Any:
-    """Read the target's cells as numbers, if all of them are."""
-    blank = sum(cell is None for cell in cells)
-    if blank:
-        raise ValueError(
-            f"the target {name!r} is blank in {blank} of {len(cells)} rows; drop these rows first."
-        )
-    try:
-        return np.array(cells, dtype=np.float64)
-    except ValueError:
-        return np.array(cells, dtype=str)
 
 
 def _model(name: str | None, target: Any) -> Any:

@@ -22,6 +22,7 @@ from fairspan.cli.data import (
     is_moments,
     load_data,
     load_moments,
+    target_of,
 )
 from fairspan.cli.summary import verdict_document
 from fairspan.ground.atomic import replacing
@@ -58,7 +59,8 @@ def run(options: argparse.Namespace) -> int:
     for path in (options.card, options.numbers):
         if path is not None:
             check_output(path, [options.data])
-    source = load_moments(options)[0] if is_moments(options.data) else load_data(options)
+    is_table = not is_moments(options.data)
+    source = load_data(options, keeps_target=True) if is_table else load_moments(options)[0]
     report = write(source, options, options.output)
     for path, text in ((options.card, report.model_card()), (options.numbers, report.to_json())):
         if path is not None:
@@ -90,6 +92,7 @@ def write(source: Data | GroupMoments, options: Any, path: str) -> Report:
             "sensitive_features": source.groups,
             "sample_weight": source.weight,
             "feature_names": source.columns.feature_names,
+            "target": target_of(source, getattr(options, "target", None)),
         }
     bars: list[Progress] = []
     with ExitStack() as stack:

@@ -33,30 +33,33 @@ def against_pca(result: DownstreamResult) -> list[str]:
 
 
 def _sentence(result: DownstreamResult, metric: str) -> str:
-    found: dict[str, list[str]] = {"lower": [], "higher": [], "not shown": []}
+    kinds = ("lower", "higher", "not shown to change")
+    found: dict[str, dict[tuple[str, float | None], list[int]]] = {kind: {} for kind in kinds}
     for row in result.summary(metric):
         if row["group"] is not None or row["method"] in (PCA, NO_REDUCTION):
             continue
         low, high = row["minus_pca_low"], row["minus_pca_high"]
         unclear = low is None or low <= 0 <= high
-        kind = "not shown" if unclear else "lower" if high < 0 else "higher"
-        found[kind].append(_name(row["method"], row["n_components"], row["fairness_weight"]))
+        sizes = found[kinds[2] if unclear else kinds[0] if high < 0 else kinds[1]]
+        sizes.setdefault((row["method"], row["fairness_weight"]), []).append(row["n_components"])
     parts = [
-        f"{kind} after {', '.join(found[kind])}" for kind in ("lower", "higher") if found[kind]
+        f"{kind} after {', '.join(_name(*key, of) for key, of in sizes.items())}"
+        for kind, sizes in found.items()
+        if sizes
     ]
-    parts += [f"no change is shown after {', '.join(found['not shown'])}"] * bool(
-        found["not shown"]
-    )
     name = metric.replace("_", " ")
     if not parts:
         return f"The {name} has nothing to be compared with PCA."
-    return f"The {name}, compared with PCA of the same size: {'; '.join(parts)}."
+    return f"The {name}, compared with PCA of the same size, is {'; '.join(parts)}."
 
 
 def of_choice(choice: Choice, shown: list[str]) -> str:
     """Say what a rule chose, and what that did on rows the choice had not seen."""
     counts = {key: choice.chosen.count(key) for key in dict.fromkeys(choice.chosen)}
-    named = [f"{_name(*key)} in {plural(n, 'split')}" for key, n in counts.items()]
+    named = [
+        f"{_name(method, weight, [k] if k else [])} in {plural(n, 'split')}"
+        for (method, k, weight), n in counts.items()
+    ]
     text = f"Rule: {choice.rule}. Chosen on training rows: {', '.join(named)}."
     broken = len(choice.chosen) - choice.within_limits
     if broken:
@@ -66,6 +69,7 @@ def of_choice(choice: Choice, shown: list[str]) -> str:
     return f"{text} On the other rows: {', '.join(values)}."
 
 
-def _name(method: str, k: int | None, weight: float | None) -> str:
-    size = "" if k is None else f" k = {k}"
-    return f"{method}{size}{'' if weight is None else f' (weight {weight:g})'}"
+def _name(method: str, weight: float | None, sizes: list[int]) -> str:
+    about = ["k = " + ", ".join(map(str, sizes))] if sizes else []
+    about += [] if weight is None else [f"weight {weight:g}"]
+    return f"{method} ({'; '.join(about)})" if about else method

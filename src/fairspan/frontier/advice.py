@@ -51,6 +51,10 @@ class Advice:
         Largest minus smallest of them.
     pca_total : float
         Total error of plain PCA, on these rows.
+    disparity : str
+        What the fairness weights below count: "gap" for two groups and "largest" for more, as in
+        RobustFairPCA. Only projections are considered of which none is known that serves every
+        group better; for more than two groups "gap" hardly has any.
     smallest_gap : float
         The smallest gap found at any fairness weight, on these rows.
     total_at_smallest_gap : float
@@ -61,6 +65,10 @@ class Advice:
         The smallest fairness weight (at radius 0) found to reach it; None if none does.
     total_at_target : float or None
         Total error there.
+    errors_at_target : ndarray of shape (n_groups,)
+        Errors of the groups there; at the smallest gap if the target is not reached.
+    levels_down : bool
+        Whether smaller gaps were left out because another projection serves every group better.
     components_for_target : int
         The number of components from which on plain PCA stays within the target.
     status : str
@@ -79,11 +87,14 @@ class Advice:
     pca_errors: FloatArray
     pca_gap: float
     pca_total: float
+    disparity: str
     smallest_gap: float
     total_at_smallest_gap: float
     target_gap: float
     weight_for_target: float | None
     total_at_target: float | None
+    errors_at_target: FloatArray
+    levels_down: bool
     components_for_target: int
     status: str
     optimality_gap: float
@@ -127,9 +138,12 @@ class Advice:
         lines = [known.headline if known else "", *self._groups(known), fitted]
         if self.pca_gap > 0 and not self.is_hidden:
             lines += [
-                f"There, the smallest gap found is {words.number(self.smallest_gap)}, "
+                f"There, the smallest gap found{self._counted} is "
+                f"{words.number(self.smallest_gap)}, "
                 f"{words.price(self.pca_total, self.total_at_smallest_gap)}.",
+                words.TEMPLATES["levels down"] if self.levels_down else "",
                 self._target(),
+                self._payers(),
             ]
         lines += [known.effect, known.caveats] if known else []
         if self.status != "optimal":
@@ -150,16 +164,27 @@ class Advice:
             lines.append(line)
         return lines
 
+    @property
+    def _counted(self) -> str:
+        return "" if self.disparity == "gap" else f' with disparity="{self.disparity}"'
+
+    def _payers(self) -> str:
+        errors = (self.pca_errors.tolist(), self.errors_at_target.tolist())
+        weight = self.weight_for_target
+        method = "the smallest gap" if weight is None else f"weight {words.number(weight)}"
+        return words.who_pays(self.group_labels, *errors, method)
+
     def _target(self) -> str:
         target = words.number(self.target_gap)
         needed = words.plural(self.components_for_target, "component")
         alone = f"Plain PCA needs {needed} to stay within {target} there."
         if self.weight_for_target is None or self.total_at_target is None:
             return f"No fairness weight was found that brings the gap there to {target}. {alone}"
+        weight = f"{words.number(self.weight_for_target)}{self._counted}"
         price = words.price(self.pca_total, self.total_at_target)
         return (
-            f"A fairness weight of {words.number(self.weight_for_target)} at radius 0 brings the "
-            f"gap there to at most {target} {price}. {alone}"
+            f"A fairness weight of {weight} at radius 0 brings the gap there to at most "
+            f"{target} {price}. {alone}"
         )
 
 
@@ -228,13 +253,17 @@ def advise(
     target = 0.1 * float(gaps[k - 1])
     if target_gap is not None:
         target = check_number("target_gap", target_gap)
-    frontier = _trade_off(scaled, k)
-    weight, at_target = _reach(frontier, moments.shares, target)
-    best = int(np.argmin(frontier.gap))
+    disparity = "gap" if moments.n_groups == 2 else "largest"
+    frontier = _trade_off(scaled, k, disparity)
+    best = int(np.argmin(np.where(frontier.dominated, np.inf, frontier.gap)))
+    weight, at_target = _reach(frontier, target)
+    at_target = frontier.group_errors[best] if at_target is None else at_target
     hidden = any(frontier.is_hidden)
     found = None
     if not hidden:
-        recipe = RobustFairPCA(k, fairness_weight=weight or 0.0, standardize=standardize)
+        recipe = RobustFairPCA(
+            k, fairness_weight=weight or 0.0, disparity=disparity, standardize=standardize
+        )
         found = verdict(
             recipe,
             X,
@@ -251,11 +280,14 @@ def advise(
         pca_errors=errors[k - 1],
         pca_gap=float(gaps[k - 1]),
         pca_total=float(moments.shares @ errors[k - 1]),
+        disparity=disparity,
         smallest_gap=float(_without_rounding(frontier.gap[best], rounding)),
         total_at_smallest_gap=float(frontier.total_error[best]),
         target_gap=target,
         weight_for_target=weight,
-        total_at_target=at_target,
+        total_at_target=None if weight is None else float(moments.shares @ at_target),
+        errors_at_target=at_target,
+        levels_down=bool(frontier.gap.min() < frontier.gap[best] - rounding),
         components_for_target=int(above[-1]) + 2 if len(above) else 1,
         status="optimal" if set(frontier.status) == {"optimal"} else "feasible",
         optimality_gap=float(frontier.optimality_gap.max()),
@@ -263,13 +295,13 @@ def advise(
     )
 
 
-def _trade_off(moments: GroupMoments, k: int) -> Frontier:
+def _trade_off(moments: GroupMoments, k: int, disparity: str) -> Frontier:
     """For a first look, points that are optimal to a few digits are as good as proved ones."""
     with warnings.catch_warnings():
         # Of the last two a warning was given already.
         for category in (ConvergenceWarning, HiddenFeatureWarning, SmallGroupWarning):
             warnings.simplefilter("ignore", category)
-        return fairness_frontier(moments, k)
+        return fairness_frontier(moments, k, disparity=disparity)
 
 
 def _without_rounding(values: FloatArray, rounding: float) -> FloatArray:
@@ -288,18 +320,16 @@ def _pca_errors(moments: GroupMoments) -> FloatArray:
     return np.asarray(np.maximum(lost, 0.0).T)
 
 
-def _reach(
-    frontier: Frontier, shares: FloatArray, target: float
-) -> tuple[float, float] | tuple[None, None]:
-    """The smallest fairness weight whose optimum keeps the gap within a target, and its total."""
-    reached = np.flatnonzero(frontier.gap <= target * (1 + 1e-9))
+def _reach(frontier: Frontier, target: float) -> tuple[float, FloatArray] | tuple[None, None]:
+    """The smallest fairness weight whose optimum keeps the gap within a target, and its errors."""
+    reached = np.flatnonzero((frontier.gap <= target * (1 + 1e-9)) & ~frontier.dominated)
     finite = reached[np.isfinite(frontier.fairness_weight[reached])]
     if not len(finite):
         return None, None
     first = finite[np.argmin(frontier.fairness_weight[finite])]
-    weight, total = float(frontier.fairness_weight[first]), float(frontier.total_error[first])
+    weight, best = float(frontier.fairness_weight[first]), frontier.group_errors[first]
     if frontier.trade_off is None or weight == 0:
-        return weight, total
+        return weight, best
     # On the complete curve the gap falls with the weight, so that the weight can be halved in on.
     below = frontier.fairness_weight[frontier.fairness_weight < weight]
     low, high = float(below.max()) if len(below) else 0.0, weight
@@ -307,7 +337,7 @@ def _reach(
         middle = 0.5 * (low + high)
         errors = np.asarray(frontier.trade_off.errors(middle))
         if float(np.ptp(errors)) <= target * (1 + 1e-9):
-            high, total = middle, float(shares @ errors)
+            high, best = middle, errors
         else:
             low = middle
-    return high, total
+    return high, best

@@ -266,7 +266,7 @@ def fairness_frontier(
         patience = Patience(effort, len(asked), max_time)
         points = solve_points(problem, moments, asked, counting, boundary, patience)
     _warn_of_gaps(points)
-    weight, size, found, value, bound, proved, status, hidden = zip(*points, strict=True)
+    weight, size, found, value, bound, proved, status, hidden, slopes = zip(*points, strict=True)
     errors = np.array(found)
     return Frontier(
         group_labels=moments.labels,
@@ -284,7 +284,9 @@ def fairness_frontier(
         is_hidden=hidden,
         n_eigensolves=problem.n_eigensolves,
         trade_off=trade_off,
-        dominated=dominated(problem, errors, None if trade_off is None else trade_off.boundary),
+        dominated=dominated(
+            problem, errors, None if trade_off is None else trade_off.boundary, slopes
+        ),
     )
 
 

@@ -15,7 +15,7 @@ from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import Boundary, SolverOptions, SolverResult, solve
 from fairspan.solvers.options import Patience
 from fairspan.solvers.result import is_closed, settled
-from fairspan.solvers.two_groups.penalty import penalty_bound, penalty_weight
+from fairspan.solvers.two_groups.lines import penalty_bound, penalty_weight
 from fairspan.solvers.two_groups.trace import TradeOff
 
 
@@ -30,12 +30,14 @@ class Point(NamedTuple):
     optimality_gap: float
     status: str
     is_hidden: bool
+    slopes: FloatArray | None = None
 
     @classmethod
     def of(cls, weight: float, radius: Radius, found: SolverResult) -> Point:
         """Make a point from a result."""
         proof = (found.objective, found.lower_bound, found.optimality_gap)
-        return cls(weight, radius, found.group_errors, *proof, found.status, found.is_hidden)
+        claims = (found.status, found.is_hidden, found.bound_weights)
+        return cls(weight, radius, found.group_errors, *proof, *claims)
 
 
 def solve_points(

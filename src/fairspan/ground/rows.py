@@ -17,7 +17,7 @@ from fairspan.ground.types import FloatArray
 _HEAVIEST = 1e100
 """Sums of squares of larger weights, or of smaller ones than its inverse, are not numbers."""
 _COPIES = 3
-"""Adding moments holds both sides and the sum."""
+"""Adding moments holds both sides and the sum; a fit holds them, their second moments and some."""
 
 
 def check_real(X: Any, name: str = "X") -> None:
@@ -203,6 +203,6 @@ def check_memory(n_groups: int, n_features: int) -> None:
     if needed > memory:
         raise MemoryError(
             f"Moments of n_features={n_features} and {n_groups} groups need {needed / 1e9:.1f} GB "
-            f"while they are added, but this machine has {memory / 1e9:.1f} GB. Use fewer "
-            "features or fewer groups."
+            f"while they are added or fitted, but this machine has {memory / 1e9:.1f} GB. Use "
+            "fewer features or fewer groups."
         )

@@ -19,7 +19,7 @@ from fairspan.ground.rows import check_rows
 from fairspan.ground.types import FloatArray
 from fairspan.judging import metrics
 from fairspan.judging.case import Options
-from fairspan.judging.dominance import improvement
+from fairspan.judging.dominance import DominatingProjection, improvement
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.projection import Projection
 from fairspan.moments.scales import pooled_scale
@@ -66,9 +66,10 @@ def compare(
         For each method and sample ("train", "test") the total error, the gap, the largest group
         error, the status of the fit ("optimal" if it is proved), the proved relative gap to the
         optimum of the method's own objective, whether rounding hides that objective, whether
-        another projection serves every group better on the training data, and the seconds of the
-        fit; or, by group, what :func:`fairspan.metrics.by_group` gives. The last
-        method is a reference: the own PCA of each group, which is not a single projection.
+        another projection serves every group better on the training data, by at least which share
+        of its error, and the seconds of the fit; or, by group, what
+        :func:`fairspan.metrics.by_group` gives. The last method is a reference: the own PCA of each
+        group, which is not a single projection.
     """
     check_choice("by", by, ("method", "group"))
     check_flag("standardize", standardize)
@@ -95,8 +96,8 @@ def compare(
     for name, method in _named(methods).items():
         model, seconds = _fit(name, method, X, training)
         k = max(k, len(model.components_))
-        dominated = _is_dominated(model.components_, training)
-        evidence = _evidence(getattr(model, "result_", None), dominated) | {"seconds": seconds}
+        better = _better(model.components_, training)
+        evidence = _evidence(getattr(model, "result_", None), better) | {"seconds": seconds}
         for sample, moments in samples.items():
             judged = _judge(model, moments, training, centering, by, evidence)
             rows += [{"method": name, "sample": sample, **row} for row in judged]
@@ -170,15 +171,15 @@ def _summary(errors: FloatArray, total: float) -> dict[str, float]:
     }
 
 
-def _is_dominated(components: FloatArray, training: GroupMoments) -> bool:
-    """Say whether another projection serves every group of the training data better."""
+def _better(components: FloatArray, training: GroupMoments) -> DominatingProjection:
+    """Find what serves every group of the training data better, if anything does."""
     # Of hidden features the fit has warned.
     problem = prepare(training, warn=False).problem(len(components))
     errors = problem.errors(np.linalg.qr(components.T)[0])
-    return improvement(problem, training.labels, errors).dominates
+    return improvement(problem, training.labels, errors)
 
 
-def _evidence(result: Any, dominated: bool | None = None) -> dict[str, Any]:
+def _evidence(result: Any, better: DominatingProjection | None = None) -> dict[str, Any]:
     """Return what is proved about a result; nothing for methods of other packages."""
     if result is None:
         proof = {"optimality_gap": np.nan, "status": None, "hidden": None}
@@ -188,7 +189,10 @@ def _evidence(result: Any, dominated: bool | None = None) -> dict[str, Any]:
             "status": result.status,
             "hidden": result.is_hidden,
         }
-    return proof | {"dominated": dominated}
+    if better is None:
+        return proof | {"dominated": None, "gain_for_all": np.nan}
+    gain = better.relative_gain if better.dominates else 0.0
+    return proof | {"dominated": better.dominates, "gain_for_all": gain}
 
 
 def _own_pca(

@@ -7,7 +7,7 @@ largest m'_a - m_a. It is negative if and only if every group can gain.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -216,6 +216,7 @@ def dominated(
     problem: SubspaceProblem,
     points: FloatArray,
     boundary: Boundary | None = None,
+    slopes: Sequence[FloatArray | None] | None = None,
     *,
     games: bool = True,
 ) -> BoolArray:
@@ -229,6 +230,8 @@ def dominated(
         Errors that are attained.
     boundary : Boundary, optional
         Two groups: supporting lines that are known.
+    slopes : sequence of ndarray of shape (n_groups,), or of None
+        For each point, weights for which it may have the least weighted error.
     games : bool
         Whether games are played at all; without them only known points dominate.
 
@@ -245,17 +248,28 @@ def dominated(
             sigma = float(normal @ line.point) - line.slack
             cuts.append((normal / normal.sum(), sigma / float(normal.sum())))
     verdicts = []
-    for errors in points:
+    for errors, slope in zip(points, slopes or [None] * len(points), strict=True):
         least = _visible(problem, errors)
-        gain = max(float(np.min(errors - other)) for other in (*known, *points))
+        gain = float((errors - np.vstack([*known, points])).min(axis=1).max())
         # A weighted mean of the gains is at most what its cut leaves.
         is_open = gain <= least < min(float(w @ errors) - sigma for w, sigma in cuts)
-        if games and is_open:
+        is_least = is_open and slope is not None and _is_least(problem, errors, slope, least)
+        if games and is_open and not is_least:
             better = improvement(problem, (), errors)
             gain = max(gain, better.gain)
             known.append(better.group_errors)
         verdicts.append(gain > least and not problem.has_hidden_features)
     return np.array(verdicts, dtype=bool)
+
+
+def _is_least(
+    problem: SubspaceProblem, errors: FloatArray, slope: FloatArray, least: float
+) -> bool:
+    """Say whether a weighted mean of all errors cannot be lower by more than is visible."""
+    if slope.min() < 0 or not slope.any():
+        return False
+    weights = slope / slope.sum()
+    return float(weights @ errors) - problem.best_subspace(weights).sigma <= least
 
 
 def _visible(problem: SubspaceProblem, errors: FloatArray) -> float:

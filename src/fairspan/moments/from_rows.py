@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.linalg.blas import dsyrk
 from scipy.sparse import issparse
 
-from fairspan.ground.rows import check_finite, check_weights
+from fairspan.ground.rows import check_finite, check_memory, check_weights
 from fairspan.ground.types import FloatArray, IntArray
 from fairspan.moments.groups import Groups
 
@@ -78,6 +78,7 @@ def _centered(
     X: Any, groups: Groups, sample_weight: Any, feature_names: Sequence[str] | None
 ) -> dict[str, Any]:
     weight = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
+    check_memory(len(groups.labels), X.shape[1])
     if issparse(X):
         from fairspan.moments.sparse import scatter_sparse as sum_rows
     else:

@@ -38,6 +38,8 @@ from fairspan.report._content import (
     page_data,
     projected_rows,
 )
+from fairspan.report._decisions import decisions
+from fairspan.report._scree import nested_prefixes
 from fairspan.report._settings import Notion, Settings
 from fairspan.words import Verdict
 
@@ -63,6 +65,7 @@ def build(
     feature_names: Sequence[str] | None = None,
     title: str | None = None,
     sample_weight: Any = None,
+    target: Any = None,
     max_components: int | None = None,
     n_bootstrap: int | None = None,
     include_rows: bool = False,
@@ -95,6 +98,9 @@ def build(
         What the data is.
     sample_weight : array-like of shape (n_samples,), optional
         How often each row counts.
+    target : array-like of shape (n_samples,), optional
+        What a model is to predict: the page then shows what a model trained on each projection
+        does to the groups, as :func:`fairspan.assess_downstream` measures it.
     max_components : int, optional
         The largest number of components to look at; n_components at least. By default 8 for two
         groups and 4 for more, whose every stop is solved beforehand.
@@ -137,6 +143,8 @@ def build(
     moments, rows = _read(X, sensitive_features, sample_weight)
     if include_rows and rows is None:
         raise ValueError("include_rows=True needs the rows, which moments do not hold; give X.")
+    if target is not None and rows is None:
+        raise ValueError("target needs the rows, which moments do not hold; give X.")
     numbers = _numbers_of_components(n_components, max_components, moments)
     data = _prepare(moments, standardize, feature_names, numbers[-1])
     warn_of_small_groups(moments, n_components)
@@ -170,10 +178,15 @@ def build(
         "notions": [notion_of(one, moments) for one in settings.notions],
         "stops": {"components": numbers, "weights": settings.weights, "radii": settings.radii},
         "by_components": list(map(page_data, found, verdicts)),
+        "nested": nested_prefixes(data, found, weight, size, notion),
         "projected": None,
+        "decisions": None,
         "scope": SCOPE,
         "versions": _versions(),
     }
+    if target is not None and rows is not None:
+        known = rows.X, target, rows.given, rows.weight
+        content["decisions"] = decisions(recipe, *known, random_state)
     if include_rows:
         content["projected"] = projected_rows(data, rows, found[n_components - 1], random_state)
     return Report(content)

@@ -102,6 +102,7 @@ def _region(first: str, second: str) -> Any:
     _draw(plot, "patch", "region")
     _draw(plot, "line", "diagonal", line_dash=[5, 4], line_width=1.2)
     _draw(plot, "line", "compromise", line_width=3, line_cap="round")
+    _draw(plot, "line", "compromise-dominated", line_width=3, line_dash=[7, 4])
     _marks(plot, "region")
     return plot
 
@@ -111,6 +112,7 @@ def _price() -> Any:
     beyond = _source("beyond", "x", "floor", "ceiling")
     plot.varea("x", "floor", "ceiling", source=beyond, name="glyph-beyond")
     _draw(plot, "line", "price", line_width=3, line_cap="round")
+    _draw(plot, "line", "price-dominated", line_width=3, line_dash=[7, 4])
     _draw(plot, "scatter", "stops", size=5)
     _marks(plot, "price")
     return plot

@@ -11,8 +11,12 @@ from typing import Any
 
 from fairspan import words
 from fairspan.ground import palette
+from fairspan.report._decisions import decisions_panel
+from fairspan.report._scree import scree_panel
 
 _SCRIPTS = ("state.js", "optimum.js", "words.js", "charts.js", "page.js")
+_WIDE = '<div class="wide">'
+"""Panels that hold this take the whole width of the page."""
 _SENTENCES = ("headline", "change", "fitted", "effect", "payers", "caveats", "proof")
 _CODE = """\
 from fairspan import RobustFairPCA
@@ -120,12 +124,15 @@ def html_page(content: dict[str, Any]) -> str:
 
     library = "\n".join(Resources(mode="inline", components=["bokeh"], log_level="error").js_raw)
     texts = {name: content[name] for name in ("title", "scope")} | _captions(content)
+    panels = [
+        f'<section class="card"><h2>{html.escape(title)}</h2>{shown}</section>'
+        for title, panel in PANELS.items()
+        if (shown := panel(content))
+    ]
     parts = {name: _joined(html.escape(text)) for name, text in texts.items()} | {
         "new_rows": _new_rows(content),
-        "panels": "".join(
-            f'<section class="card"><h2>{html.escape(title)}</h2>{panel(content)}</section>'
-            for title, panel in PANELS.items()
-        ),
+        "wide_panels": "".join(panel for panel in panels if _WIDE in panel),
+        "panels": "".join(panel for panel in panels if _WIDE not in panel),
         "style": _colours() + _file("page.css"),
         "library": library.replace("</script", "<\\/script"),
         "data": embedded_json(_page_data(content)),
@@ -178,7 +185,11 @@ def _new_rows(content: dict[str, Any]) -> str:
     )
 
 
-PANELS = {"Model card": _card_panel}
+PANELS = {
+    "Decisions": decisions_panel,
+    "Keeping the first components": scree_panel,
+    "Model card": _card_panel,
+}
 """Sections that need no script: titles, and functions from a report's content to html."""
 
 
@@ -211,7 +222,7 @@ def _page_data(content: dict[str, Any]) -> dict[str, Any]:
         known["elsewhere"] = found.elsewhere
         better = words.Better(**page["chosen"]["better"])
         known["chosen"] = proved(page["chosen"])
-        known["chosen"] |= {"better": better.sentence, "dominated": better.dominates}
+        known["chosen"] |= {"better": better.sentence, "dominated": better.matters}
         if "curve" in page:
             known["curve"] = proved(page["curve"] | {"proved": page["curve"]["accuracy"]})
         return page | known | {"optima": list(map(proved, page.get("optima", ())))}

@@ -70,7 +70,8 @@ class SolverResult:
     relaxed : Relaxed or None
         A mixture of projections that is better than the subspace, where one was found.
     bound_weights : ndarray of shape (n_groups,) or None
-        Of the least largest loss: PCA with groups weighted like this proves the bound.
+        PCA with groups weighted like this proves the bound of the least largest loss; where pieces
+        are minimised they are the slopes at the answer.
     """
 
     components: FloatArray = field(repr=False)

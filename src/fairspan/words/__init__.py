@@ -16,7 +16,13 @@ from fairspan.words.findings import (
     proof_of_points,
     trade_off,
 )
-from fairspan.words.payers import Better, dominated_methods, dominated_points, who_pays
+from fairspan.words.payers import (
+    Better,
+    dominated_methods,
+    dominated_points,
+    visible_gain,
+    who_pays,
+)
 from fairspan.words.templates import RULES, TEMPLATES, group_name, plural, quoted
 from fairspan.words.verdict import FEW_ROWS, LEAST_ROWS, Verdict, bracketed
 
@@ -46,5 +52,6 @@ __all__ = [
     "quoted",
     "share_at_most",
     "trade_off",
+    "visible_gain",
     "who_pays",
 ]

@@ -174,7 +174,7 @@ class Findings:
         told = [who_pays(self.labels, *self.errors, self.method)]
         if self.better is not None:
             told.append(self.better.sentence)
-            if self.better.dominates and self.disparity == "gap":
+            if self.better.matters and self.disparity == "gap":
                 told.append(TEMPLATES["instead"])
         return " ".join(filter(None, told))
 

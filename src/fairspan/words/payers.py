@@ -6,8 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairspan.ground.numbers import number, percent, share_at_most
+from fairspan.ground.numbers import at_least, number, percent, share_at_most
 from fairspan.words.templates import RULES, TEMPLATES, quoted
+
+
+def visible_gain(share: float) -> bool:
+    """Say whether a share by which errors fall is worth a word."""
+    return 100 * share >= RULES["small"]
 
 
 @dataclass(frozen=True)
@@ -42,12 +47,17 @@ class Better:
     dominates: bool
 
     @property
+    def matters(self) -> bool:
+        """Whether every group gains so much that it shows."""
+        return self.dominates and visible_gain(self.relative_gain)
+
+    @property
     def sentence(self) -> str:
         """The projection and its gain, or what is proved of every other."""
-        if self.dominates:
+        if self.matters:
             parts = zip(self.labels, self.group_weights, strict=True)
             weights = ", ".join(f"{quoted(label)} {weight:.3g}" for label, weight in parts)
-            share = percent(self.relative_gain)
+            share = f"{at_least(100 * self.relative_gain, 2)} %"
             return TEMPLATES["dominated"].format(share=share, weights=weights)
         # A group without error cannot gain, in any unit.
         relative = self.bound < self.smallest
@@ -77,8 +87,15 @@ def who_pays(
     same = RULES["same"] * max(before)
     if max(abs(a - b) for a, b in zip(before, after, strict=True)) <= same:
         return ""
-    worst, other = (labels[_worst(errors)] for errors in (before, after))
-    served = TEMPLATES["worst served"].format(
+    # Of errors that are equal up to rounding, the first: others may round differently.
+    worst, other = (
+        next(
+            a for a, m in zip(labels, errors, strict=True) if m >= max(errors) * (1 - RULES["same"])
+        )
+        for errors in (before, after)
+    )
+    alike = max(after) - min(after) < RULES["same"] * min(after)
+    served = TEMPLATES["all served alike" if alike else "worst served"].format(
         worst=quoted(worst),
         before=number(max(before)),
         other=quoted(other),
@@ -97,11 +114,6 @@ def who_pays(
     elif all(b >= a - same for a, b in pairs):
         name = "no one gains"
     return f"{served} {TEMPLATES[name].format(changes=changes)}"
-
-
-def _worst(errors: Sequence[float]) -> int:
-    """Find the largest error; of those that rounding alone tells apart, the first."""
-    return next(a for a, e in enumerate(errors) if e >= (1 - RULES["same"]) * max(errors))
 
 
 def _change(before: float, after: float) -> str:

@@ -70,6 +70,10 @@ TEMPLATES = {
         "There, the worst-served group is {worst} with PCA (error {before}) and {other} with "
         "{method} (error {after})."
     ),
+    "all served alike": (
+        "There, the worst-served group is {worst} with PCA (error {before}); with {method} all "
+        "errors are equal ({after})."
+    ),
     "everyone pays": "Every group is worse off than with PCA ({changes}).",
     "no one gains": "No group is better off than with PCA ({changes}).",
     "some pay": "Errors compared with PCA: {changes}.",
@@ -80,11 +84,13 @@ TEMPLATES = {
     ),
     "dominated here": "Another projection serves every group better.",
     "dominated points": (
-        "At {some} of {all} points another projection serves every group better (the best of these "
-        "points has the gap {gap})."
+        "At {some} of {all} points (gaps up to {gap}) another projection serves every group better."
     ),
     "dominated methods": (
         "On the rows of the fit, another projection serves every group better than {methods}."
+    ),
+    "levels down": (
+        "Smaller gaps are possible only where another projection serves every group better."
     ),
     "instead": (
         'disparity="largest" (--disparity largest) makes no group worse to look more equal.'

@@ -54,6 +54,14 @@ function compromises(page) {
   return [ends[0], ...between, ends[1]];
 }
 
+/** Draw a path, dashed where another projection serves every group better. */
+function putPath(name, page, points, project) {
+  const marked = points.map((point) => isDominated(page, point));
+  const place = (shown) => columns(points.map((point, i) => shown(i) ? project(point.errors) : [NaN, NaN]));
+  put(name, place((i) => !marked[i]));
+  put(`${name}-dominated`, place((i) => marked[i] || marked[i - 1] || marked[i + 1]));
+}
+
 /** Edges of the chart: the whole region, or a square around the compromises. */
 function view(page, region) {
   const whole = [around(region.x, 0.05, 0.05), around(region.y, 0.05, 0.05)];
@@ -71,7 +79,7 @@ function drawRegion(page, chosen) {
   put("region", region);
   const ends = [Math.max(left, bottom), Math.min(right, top)];
   put("diagonal", ends[0] < ends[1] ? { x: ends, y: ends } : { x: [], y: [] });
-  put("compromise", columns(compromises(page)));
+  putPath("compromise", page, compromises(page).map((errors) => ({ errors })), (errors) => errors);
   put("marks-region", marks(page, chosen, (errors) => errors));
   setRange("x-region", left, right);
   setRange("y-region", bottom, top);
@@ -80,17 +88,17 @@ function drawRegion(page, chosen) {
 function drawPrice(page, chosen) {
   const project = (errors) => [gap(errors), total(errors)];
   const shown = marks(page, chosen, project);
-  let curve, others;
+  let path, others;
   if (two) {
-    curve = columns(compromises(page).map(project));
+    path = compromises(page).map((errors) => ({ errors }));
     others = columns([]);
   } else {
-    const row = stops.weights.map((_, i) => stopAt(page, i, state.radius).errors);
-    curve = columns(row.map(project));
+    path = stops.weights.map((_, i) => stopAt(page, i, state.radius));
     const all = stops.weights.flatMap((_, i) => stops.radii.map((_, j) => stopAt(page, i, j)));
     others = columns(all.map((one) => project(one.errors)));
   }
-  put("price", curve);
+  const curve = columns(path.map((point) => project(point.errors)));
+  putPath("price", page, path, project);
   put("stops", others);
   put("marks-price", shown);
   // FairPCA may lie far off; what is compared are the compromises.
@@ -177,7 +185,9 @@ function paint() {
   const stroke = (name, colour) => { if (model(name)) model(name).glyph.line_color = colour; };
   fill("glyph-region", c.region); stroke("glyph-region", c.region);
   stroke("glyph-diagonal", c.muted);
-  stroke("glyph-compromise", c.curve); stroke("glyph-price", c.curve);
+  for (const name of ["compromise", "price"]) {
+    stroke(`glyph-${name}`, c.curve); stroke(`glyph-${name}-dominated`, c.curve);
+  }
   fill("glyph-beyond", c.ground);
   fill("glyph-stops", c.muted); stroke("glyph-stops", null);
   stroke("glyph-marks-region", c.card); stroke("glyph-marks-price", c.card);

@@ -60,9 +60,8 @@ function whoPays(page, point) {
   const same = rules.same * Math.max(...before);
   const moves = before.map((error, a) => Math.abs(error - after[a]));
   if (Math.max(...moves) <= same) return "";
-  // Of errors that rounding alone tells apart, the first.
-  const worst = (errors) => (1 - rules.same) * Math.max(...errors);
-  const served = (errors) => data.names[errors.findIndex((error) => error >= worst(errors))];
+  const served = (errors) =>
+    data.names[errors.findIndex((error) => error >= Math.max(...errors) * (1 - rules.same))];
   const shown = moves.map((_, a) => a).sort((a, b) => moves[b] - moves[a]).slice(0, rules.named)
     .sort((a, b) => a - b);
   const changes = shown.map((a) => `${data.names[a]} ${changed(before[a], after[a])}`);
@@ -70,17 +69,21 @@ function whoPays(page, point) {
   let name = "some pay";
   if (before.every((error, a) => after[a] >= error - same)) name = "no one gains";
   if (before.every((error, a) => after[a] > error + same)) name = "everyone pays";
-  return `${fill(templates["worst served"], {
+  const alike = excess(after) < rules.same;
+  return `${fill(templates[alike ? "all served alike" : "worst served"], {
     worst: served(before), before: number(Math.max(...before)),
     other: served(after), after: number(Math.max(...after)), method: data.method,
   })} ${fill(templates[name], { changes: changes.join(", ") })}`;
 }
 
+/** Whether another projection is known that serves every group better. */
+const isDominated = (page, point) => point.dominated ?? page.own_points.some((best) =>
+  best.every((error, a) => error < (1 - rules.small / 100) * point.errors[a]));
+
 /** Who pays for the chosen projection, and whether another one serves every group better. */
 function payers(page, point) {
   if (point.hidden || page.pca.hidden) return "";
-  const beyond = (best) => best.every((error, a) => error < (1 - rules.same) * point.errors[a]);
-  const dominated = point.dominated ?? page.own_points.some(beyond);
+  const dominated = isDominated(page, point);
   const told = [whoPays(page, point), point.better ?? (dominated ? templates["dominated here"] : "")];
   if (dominated && data.notions[state.notion].disparity === "gap") told.push(templates.instead);
   return told.filter(Boolean).join(" ");

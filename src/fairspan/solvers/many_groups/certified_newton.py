@@ -16,7 +16,7 @@ from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.descent import random_subspaces
 from fairspan.solvers.many_groups.bounds import plain_bound
-from fairspan.solvers.many_groups.newton import Stationary, descend
+from fairspan.solvers.many_groups.newton import Stationary, descend, error_floor
 from fairspan.solvers.many_groups.reduced_newton import descend_reduced
 from fairspan.solvers.result import SolverResult, is_closed, safe_bound
 from fairspan.solvers.two_groups.boundary import solve_boundary
@@ -77,7 +77,9 @@ def solve_newton(
     work = Work(0.0, max_time)
     descend_from = partial(find, problem, objective, max_iter)
     first = problem.best_subspace(objective.shares).subspace if start is None else start
-    prover = Prover(problem, objective, descend_from(first), tol, work, descend_from)
+    # Near the answer Newton steps need no company.
+    begin = descend_from if start is None else partial(descend_from, is_near=True)
+    prover = Prover(problem, objective, begin(first), tol, work, descend_from)
     bound = prover.quick()
     # A start that is proved at once needs no other.
     if start is not None and bound < prover.enough:
@@ -118,11 +120,17 @@ def solve_newton(
         history=np.array([(v, bound) for v in np.minimum.accumulate(found.history)]),
         effort=work.spent / _BUDGET,
         was_cut=work.was_cut,
+        bound_weights=found.mixture.slopes(np.maximum(found.errors, error_floor(problem))),
     )
 
 
 def find(
-    problem: SubspaceProblem, objective: RobustFairObjective, max_iter: int, start: FloatArray
+    problem: SubspaceProblem,
+    objective: RobustFairObjective,
+    max_iter: int,
+    start: FloatArray,
+    *,
+    is_near: bool = False,
 ) -> Stationary:
     """Descend; where the gap counts for far more than the total, by ever larger weights.
 
@@ -138,13 +146,15 @@ def find(
         Most iterations of a descent.
     start : ndarray of shape (d, k)
         Orthonormal columns.
+    is_near : bool
+        Whether they are near the answer.
 
     Returns
     -------
     Stationary
         Where the last descent ended.
     """
-    method = descend_reduced if problem.is_large else descend
+    method = descend_reduced if problem.is_large else partial(descend, is_near=is_near)
     last = objective.fairness_weight
     for weight in _LIGHT * 10.0 ** np.arange(max(math.ceil(math.log10(max(last, 1) / _LIGHT)), 0)):
         lighter = replace(objective, fairness_weight=float(weight))

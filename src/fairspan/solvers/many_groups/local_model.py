@@ -149,9 +149,9 @@ def minimax_step(
         slopes = np.vstack([slopes, model.slope(best)])
         # With many groups the products are dear: only those of the new piece are made.
         images = np.vstack([images, slopes[-1] @ inverse])
-        across = slopes[:-1] @ images[-1]
-        last = float(slopes[-1] @ images[-1])
-        quadratic = np.block([[quadratic, across[:, None]], [across, np.array([last])]])
+        known, quadratic = quadratic, np.empty((len(slopes), len(slopes)))
+        quadratic[:-1, :-1] = known
+        quadratic[-1] = quadratic[:, -1] = slopes @ images[-1]
     used = np.flatnonzero(weights)
     value = level - 0.5 * float(slope @ dm)
     return Step([pieces[i] for i in used], weights[used], slope, value)

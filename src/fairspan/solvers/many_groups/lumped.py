@@ -27,9 +27,9 @@ from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.many_groups.certified_newton import find, solve_newton
 from fairspan.solvers.result import SolverResult, is_closed, safe_bound
 
-_FEW = 48
-"""Up to this many groups all of them are looked at."""
-_NEW = 8
+_FEW, _FEW_LARGE = 48, 12
+"""Up to this many groups all of them are looked at; fewer where there are many features."""
+_NEW, _NEW_LARGE = 8, 3
 """Groups taken in at a time, on either side of the gap."""
 _BENT = 2_000_000
 """Numbers in all moments up to which all groups are tried at once; beyond it is seldom of use."""
@@ -71,7 +71,8 @@ def solve_any_number(
     SolverResult
         The best subspace found and the best bound proved.
     """
-    if problem.n_groups <= _FEW or objective.fairness_weight == 0:
+    few = _FEW_LARGE if problem.is_large else _FEW
+    if problem.n_groups <= few or objective.fairness_weight == 0:
         return solve_newton(problem, objective, **settings)
     return _Search(problem, objective, settings).run()
 
@@ -147,7 +148,8 @@ class _Search:
             chosen = self.chosen
             if not self._offer(found.subspace) and len(self.chosen) == before:
                 break
-        if self.objective.radii.any() and self.problem.moments.size <= _BENT:
+        few = self.problem.is_large or self.problem.moments.size <= _BENT
+        if self.objective.radii.any() and few:
             above, below = self.objective.shares.copy(), np.zeros(self.problem.n_groups)
             n, mixed = len(chosen), found.mixture
             above[chosen], below[chosen] = mixed.above[:n], mixed.below[:n]
@@ -163,8 +165,8 @@ class _Search:
         sides = [(np.argsort(-up), up), (np.argsort(down), down)]
         for order, values in sides if self.objective.counts_down else sides[:1]:
             if order[0] not in known:
-                finite = order[:_NEW][np.isfinite(values[order[:_NEW]])]
-                found = np.union1d(found, finite)
+                new = order[: _NEW_LARGE if self.problem.is_large else _NEW]
+                found = np.union1d(found, new[np.isfinite(values[new])])
         return found
 
     def _least_errors(self) -> FloatArray:
@@ -188,10 +190,12 @@ class _Search:
         weights = np.zeros(problem.n_groups)
         weights[rest] = o.shares[rest] * slopes[rest]
         share = float(o.shares[rest].sum())
-        lump = problem.combination(weights / share)
+        moments = np.empty((len(chosen) + 1, problem.d, problem.d))
+        np.take(problem.moments, chosen, axis=0, out=moments[:-1], mode="clip")
+        moments[-1] = problem.combination(weights / share)
         shares = np.append(o.shares[chosen], share)
         part = SubspaceProblem(
-            np.concatenate([problem.moments[chosen], lump[None]]),
+            moments,
             shares,
             problem.k,
             traces=np.append(problem.traces[chosen], float(weights @ problem.traces) / share),

@@ -87,6 +87,7 @@ def descend(
     start: FloatArray,
     *,
     max_iter: int = 100,
+    is_near: bool = False,
 ) -> Stationary:
     """Descend from a subspace to a stationary point of the objective.
 
@@ -100,6 +101,8 @@ def descend(
         Orthonormal columns.
     max_iter : int
         Most iterations.
+    is_near : bool
+        Whether the start is near the answer, so that nothing but Newton steps is tried.
 
     Returns
     -------
@@ -121,11 +124,12 @@ def descend(
         step = minimax_step(model, inverse, pairs, weights)
         pairs, weights = step.pieces, step.weights
         mixture = Mixture.of_pairs(objective, pairs, weights)
-        decrease, size = value - step.value, objective.size(errors)
+        plain = objective.unreferenced(errors)
+        decrease, size = value - step.value, value if plain is None else plain
         if decrease <= 1e-13 * size:
             break
         found = _line_search(problem, objective, local, model, step, inverse, value)
-        if iteration < _EIGEN_STEPS or found is None:
+        if (iteration < _EIGEN_STEPS and not is_near) or found is None:
             candidate = problem.best_subspace(step.slope)
             reached = objective.value(candidate.errors)
             if reached < (value if found is None else found[2]) - 1e-14 * size:

@@ -36,9 +36,10 @@ from fairspan.solvers.two_groups.lines import (
     clip,
     corner,
     normal_angle,
+    penalty_bound,
+    penalty_weight,
     root_between,
 )
-from fairspan.solvers.two_groups.penalty import penalty_bound, penalty_weight
 from fairspan.solvers.two_groups.pieces import Lowest, TwoPieces
 
 _SLIDE_BELOW = 1e-2
@@ -91,7 +92,7 @@ def solve_boundary(
     solves_before = problem.n_eigensolves
     walk = _Walk(boundary or Boundary(problem), objective)
     status = "feasible"
-    while walk.gap() > 0.5 * tol:
+    while walk.arcs and walk.gap() > 0.5 * tol:
         arc = walk.arcs[0][-1]
         if walk.slide(arc) and walk.gap() <= 0.5 * tol:
             break

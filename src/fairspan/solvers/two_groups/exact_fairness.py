@@ -36,6 +36,9 @@ from fairspan.solvers.two_groups.lines import (
     chord_angle,
     corner,
     normal_angle,
+    penalty_bound,
+    penalty_slack,
+    penalty_weight,
     root_between,
 )
 from fairspan.solvers.two_groups.penalty import (
@@ -44,9 +47,6 @@ from fairspan.solvers.two_groups.penalty import (
     least_weight,
     line_at,
     pca_line,
-    penalty_bound,
-    penalty_slack,
-    penalty_weight,
 )
 
 _FURTHER = 1e-3

@@ -24,6 +24,8 @@ Point = tuple[float, float]
 
 THIN = 1e-13
 """Arcs of fewer radians are not split."""
+HEAVIEST = 1e12
+"""Weights above this count as infinite."""
 
 
 class Line(NamedTuple):
@@ -76,6 +78,24 @@ class Boundary:
         turn = 1.0 if left is None else -1.0
         direction = (-turn * math.sin(line.angle), turn * math.cos(line.angle))
         return leave_box(line.point, direction, self.upper)
+
+
+def penalty_weight(line: Line, shares: FloatArray) -> float:
+    """Give |μ| of a line; infinite where the total error does not count."""
+    c, s = math.cos(line.angle), math.sin(line.angle)
+    return abs(c / (c + s) - float(shares[0])) if c + s > 1 / HEAVIEST else math.inf
+
+
+def penalty_bound(line: Line) -> float:
+    """Give the proved least total error + μ (m_0 - m_1) of a line of finite weight."""
+    c, s = math.cos(line.angle), math.sin(line.angle)
+    return (c * line.point[0] + s * line.point[1] - line.slack) / (c + s)
+
+
+def penalty_slack(line: Line) -> float:
+    """Give how far rounding keeps that bound from the value attained; 0 for infinite weights."""
+    total = math.cos(line.angle) + math.sin(line.angle)
+    return line.slack / total if total > 1 / HEAVIEST else 0.0
 
 
 def chord_angle(left: Line, right: Line) -> float:

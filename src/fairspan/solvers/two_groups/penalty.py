@@ -14,11 +14,9 @@ import numpy as np
 from fairspan.ground.types import FloatArray
 from fairspan.problem.reduced import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.two_groups.lines import Boundary, Line, root_between
+from fairspan.solvers.two_groups.lines import HEAVIEST, Boundary, Line, root_between
 
 DIFFERENCE = np.array([1.0, -1.0])
-_HEAVIEST = 1e12
-"""Weights above this count as infinite."""
 _INVARIANT = 1e-9
 """A subspace that a moment leaves by less than this share of its norm is kept by it."""
 
@@ -50,24 +48,6 @@ def attainable_differences(boundary: Boundary) -> tuple[float, float]:
     """
     ends = [line_at(boundary, angle).point for angle in (LEAST_DIFFERENCE, LARGEST_DIFFERENCE)]
     return ends[0][0] - ends[0][1], ends[1][0] - ends[1][1]
-
-
-def penalty_weight(line: Line, shares: FloatArray) -> float:
-    """Give |μ| of a line; infinite where the total error does not count."""
-    c, s = math.cos(line.angle), math.sin(line.angle)
-    return abs(c / (c + s) - float(shares[0])) if c + s > 1 / _HEAVIEST else math.inf
-
-
-def penalty_bound(line: Line) -> float:
-    """Give the proved least total error + μ (m_0 - m_1) of a line of finite weight."""
-    c, s = math.cos(line.angle), math.sin(line.angle)
-    return (c * line.point[0] + s * line.point[1] - line.slack) / (c + s)
-
-
-def penalty_slack(line: Line) -> float:
-    """Give how far rounding keeps that bound from the value attained; 0 for infinite weights."""
-    total = math.cos(line.angle) + math.sin(line.angle)
-    return line.slack / total if total > 1 / _HEAVIEST else 0.0
 
 
 def least_weight(
@@ -121,6 +101,6 @@ def _least_leading(
         high = 1.0
         while lead(high) < 0:
             high *= 4.0
-            if high > _HEAVIEST:
+            if high > HEAVIEST:
                 return math.inf
     return root_between(lead, low, high)

@@ -1,0 +1,88 @@
+"""The panel about decisions, where the target of a model is known."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+from fairspan.downstream import assess_downstream
+from fairspan.downstream.candidates import METHODS
+from fairspan.downstream.reading import against_pca, shown_metrics, with_interval
+from fairspan.estimators.robust import RobustFairPCA
+
+_SPLITS = 5
+
+
+def decisions(
+    recipe: RobustFairPCA, X: Any, target: Any, groups: Any, weight: Any, seed: int
+) -> dict[str, Any]:
+    """Assess the decisions of a model after projections of the report's size.
+
+    Parameters
+    ----------
+    recipe : RobustFairPCA
+        The report's own setting.
+    X : ndarray of shape (n_rows, n_features)
+        The data.
+    target : array-like of shape (n_rows,)
+        What the model is to predict.
+    groups : array-like, frame or dict
+        The group of each row.
+    weight : ndarray of shape (n_rows,) or None
+        How often each row counts.
+    seed : int
+        Seed of the splits.
+
+    Returns
+    -------
+    dict
+        What was done, a table, and what it shows in words.
+    """
+    own = recipe.get_params() | {"standardize": False}
+    result = assess_downstream(
+        X,
+        target,
+        groups,
+        methods=METHODS | {"RobustFairPCA": RobustFairPCA(**own)},
+        n_components=recipe.n_components,
+        fairness_weights=recipe.fairness_weight,
+        sample_weight=weight,
+        n_splits=_SPLITS,
+        inner_splits=0,
+        random_state=seed,
+    )
+    cells: dict[str, list[str]] = {}
+    for metric in shown_metrics(result):
+        for row in result.summary(metric):
+            if row["group"] is None:
+                cells.setdefault(row["method"], []).append(with_interval(row))
+    return {
+        "model": result.model,
+        "splits": _SPLITS,
+        "heads": [name.replace("_", " ") for name in shown_metrics(result)],
+        "rows": cells,
+        "sentences": against_pca(result),
+    }
+
+
+def decisions_panel(content: dict[str, Any]) -> str:
+    """Show the decisions as a table; nothing if the report has no target."""
+    found = content["decisions"]
+    if found is None:
+        return ""
+    heads = "".join(f"<th>{html.escape(name)}</th>" for name in ["method", *found["heads"]])
+    body = "".join(
+        f'<tr><th scope="row">{html.escape(name)}</th>'
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
+        + "</tr>"
+        for name, cells in found["rows"].items()
+    )
+    about = (
+        f"{found['model']} on each projection, measured on held-out rows: means of "
+        f"{found['splits']} random splits with 95 % intervals, corrected for their overlap."
+    )
+    return (
+        f'<p class="muted">{html.escape(about)}</p><div class="wide"><table id="decisions"><thead>'
+        f"<tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
+        + "".join(f"<p>{html.escape(text)}</p>" for text in found["sentences"])
+    )
