@@ -52,7 +52,7 @@ def test_fit_saves_the_model_and_tells_its_numbers_exactly(fairspan, people, fit
     assert [group["label"] for group in fit["groups"]] == ["female", "male"]
     assert [group["error"] for group in fit["groups"]] == fitted.group_errors_.tolist()
     about = {"fairspan", "data", "notes", "model", "report"}
-    assert answer.json.keys() == {*about, "fit", "pca", "verdict"}
+    assert answer.json.keys() == {*about, "fit", "pca", "dominating", "verdict"}
     assert fit.keys() == FIT_KEYS
     plain = RobustFairPCA(2, fairness_weight=0, radius=0, standardize=True)
     plain.fit(people.X, sensitive_features=people.sex)
