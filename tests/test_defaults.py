@@ -59,6 +59,8 @@ OTHERS = {
     ("Verdict", "level"): None,
     # A range of numbers, drawn against each other.
     ("plot_errors_by_components", "n_components"): None,
+    # That of the components, if components are given.
+    ("dominating_projection", "n_components"): None,
     # Several sizes are compared.
     ("assess_downstream", "n_components"): (2, 5),
 }

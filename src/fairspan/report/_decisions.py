@@ -72,7 +72,9 @@ def decisions_panel(content: dict[str, Any]) -> str:
         return ""
     heads = "".join(f"<th>{html.escape(name)}</th>" for name in ["method", *found["heads"]])
     body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in [name, *cells]) + "</tr>"
+        f'<tr><th scope="row">{html.escape(name)}</th>'
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
+        + "</tr>"
         for name, cells in found["rows"].items()
     )
     about = (

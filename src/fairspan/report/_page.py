@@ -15,6 +15,8 @@ from fairspan.report._decisions import decisions_panel
 from fairspan.report._scree import scree_panel
 
 _SCRIPTS = ("state.js", "optimum.js", "words.js", "charts.js", "page.js")
+_WIDE = '<div class="wide">'
+"""Panels that hold this take the whole width of the page."""
 _SENTENCES = ("headline", "change", "fitted", "effect", "payers", "caveats", "proof")
 _CODE = """\
 from fairspan import RobustFairPCA
@@ -122,13 +124,15 @@ def html_page(content: dict[str, Any]) -> str:
 
     library = "\n".join(Resources(mode="inline", components=["bokeh"], log_level="error").js_raw)
     texts = {name: content[name] for name in ("title", "scope")} | _captions(content)
+    panels = [
+        f'<section class="card"><h2>{html.escape(title)}</h2>{shown}</section>'
+        for title, panel in PANELS.items()
+        if (shown := panel(content))
+    ]
     parts = {name: _joined(html.escape(text)) for name, text in texts.items()} | {
         "new_rows": _new_rows(content),
-        "panels": "".join(
-            f'<section class="card"><h2>{html.escape(title)}</h2>{shown}</section>'
-            for title, panel in PANELS.items()
-            if (shown := panel(content))
-        ),
+        "wide_panels": "".join(panel for panel in panels if _WIDE in panel),
+        "panels": "".join(panel for panel in panels if _WIDE not in panel),
         "style": _colours() + _file("page.css"),
         "library": library.replace("</script", "<\\/script"),
         "data": embedded_json(_page_data(content)),

@@ -82,7 +82,7 @@ const isDominated = (page, point) => point.dominated ?? page.own_points.some((be
 
 /** Who pays for the chosen projection, and whether another one serves every group better. */
 function payers(page, point) {
-  if (point.hidden || page.pca.hidden) return "";
+  if (page.pca.hidden || point.hidden) return "";
   const dominated = isDominated(page, point);
   const told = [whoPays(page, point), point.better ?? (dominated ? templates["dominated here"] : "")];
   if (dominated && data.notions[state.notion].disparity === "gap") told.push(templates.instead);
