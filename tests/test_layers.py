@@ -33,7 +33,7 @@ DOWNWARDS = {
 NOT_THROUGH_THE_DOOR = {
     ("estimators.convex", "solve_conic"): "a program over matrices, no function of group errors",
     ("estimators.convex", "solve_isometric_admm"): "the same program, by splitting",
-    ("convergence.of_fits", "solve_subgradient"): "looks at every iterate of the paper's algorithm",
+    ("convergence.history", "solve_subgradient"): "looks at every iterate of the paper's algorithm",
     ("estimators.robust", "solve_greedy"): "solves a problem a component, each through the door",
     ("selection.grid", "follow"): "follows one curve through a whole grid, and proves it by lines",
 }

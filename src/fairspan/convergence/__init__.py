@@ -6,10 +6,9 @@ point, the stationarity gap of any subspace, and its course over a descent. See 
 descent" in the documentation for definitions and proofs.
 """
 
+from fairspan.convergence.history import ConvergenceHistory, convergence_history
 from fairspan.convergence.of_fits import (
-    ConvergenceHistory,
     ProximalPoint,
-    convergence_history,
     lipschitz_constant,
     moreau_envelope,
     proximal_point,

@@ -10,12 +10,11 @@ import numpy as np
 from fairspan.convergence import proximal
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.fitting import prepare
-from fairspan.ground.parameters import check_integer, check_number, is_integer
-from fairspan.ground.types import FloatArray, IntArray
+from fairspan.ground.parameters import check_integer, check_number
+from fairspan.ground.types import FloatArray
 from fairspan.moments.projection import check_orthonormal
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.descent import solve_subgradient
 
 
 class ProximalPoint(NamedTuple):
@@ -40,28 +39,6 @@ class ProximalPoint(NamedTuple):
     smoothing: float
 
 
-class ConvergenceHistory(NamedTuple):
-    """Values and stationarity gaps on the way of a descent.
-
-    Parameters
-    ----------
-    steps : ndarray of int
-        Numbers of steps.
-    values, gaps : ndarray of float
-        The objective and the stationarity gap of the iterate after these steps.
-    rate_bound : float
-        What the theorem proves of the smallest gap over all iterates.
-    smoothing : float
-        The smoothing of the gaps.
-    """
-
-    steps: IntArray
-    values: FloatArray
-    gaps: FloatArray
-    rate_bound: float
-    smoothing: float
-
-
 def lipschitz_constant(model: RobustFairPCA) -> float:
     """Bound all difference quotients of the objective as a function of the lost directions.
 
@@ -76,7 +53,7 @@ def lipschitz_constant(model: RobustFairPCA) -> float:
         The constant L of the convergence theorem, corrected: a sum where the paper takes the
         largest term.
     """
-    return proximal.lipschitz_constant(*_parts(model))
+    return proximal.lipschitz_constant(*parts_of(model))
 
 
 def weak_convexity(model: RobustFairPCA) -> float:
@@ -92,7 +69,7 @@ def weak_convexity(model: RobustFairPCA) -> float:
     float
         The modulus.
     """
-    return proximal.weak_convexity(*_parts(model))
+    return proximal.weak_convexity(*parts_of(model))
 
 
 def proximal_point(
@@ -128,9 +105,9 @@ def proximal_point(
     >>> round(stationarity_gap(pca, plain.components_), 1)
     6.6
     """
-    problem, objective = _parts(model)
+    problem, objective = parts_of(model)
     V = _components(model, components)
-    used = _smoothing(problem, objective, smoothing)
+    used = checked_smoothing(problem, objective, smoothing)
     found = proximal.proximal_point(problem, objective, V.T, used)
     kept = np.linalg.qr(found.lost, mode="complete")[0][:, found.lost.shape[1] :].T
     return ProximalPoint(kept, found.value, found.bound, found.distance / used, used)
@@ -209,86 +186,14 @@ def rate_bound(
         The bound of the theorem; it falls like n_steps ** -0.25.
     """
     steps = check_integer("n_steps", model.max_iter if n_steps is None else n_steps, 1)
-    problem, objective = _parts(model)
+    problem, objective = parts_of(model)
     value = objective.value(problem.errors(_components(model, start).T))
-    used = _smoothing(problem, objective, smoothing)
-    return _rate(problem, objective, value - model.lower_bound_, steps, used)
+    used = checked_smoothing(problem, objective, smoothing)
+    return bound_of_rate(problem, objective, value - model.lower_bound_, steps, used)
 
 
-def convergence_history(
-    model: RobustFairPCA, *, every: int = 10, smoothing: float | None = None
-) -> ConvergenceHistory:
-    """Repeat the descent of a fit and follow the start that it chose.
-
-    Parameters
-    ----------
-    model : RobustFairPCA
-        Fitted with ``solver="subgradient"`` and an integer ``random_state``.
-    every : int, default=10
-        Steps between two recorded iterates; the first and the last are always recorded.
-    smoothing : float, optional
-        As in :func:`proximal_point`.
-
-    Returns
-    -------
-    ConvergenceHistory
-        Values and gaps, which :func:`fairspan.plotting.plot_convergence` draws.
-    """
-    check_integer("every", every, 1)
-    problem, objective = _parts(model)
-    if model.solver != "subgradient":
-        raise ValueError(
-            f"solver={model.solver!r} takes no descent steps; fit with solver='subgradient'."
-        )
-    if not is_integer(model.random_state):
-        raise ValueError(
-            f"random_state={model.random_state!r}: a descent can be repeated only from an integer "
-            "seed; fit with random_state=0, say."
-        )
-    used = _smoothing(problem, objective, smoothing)
-    kept = _walk(model, every)
-    found = [proximal.proximal_point(problem, objective, V, used) for V in kept.values()]
-    values = np.array([objective.value(problem.errors(V)) for V in kept.values()])
-    gaps = np.array([one.distance for one in found]) / used
-    decrease = float(values[0]) - model.lower_bound_
-    bound = _rate(problem, objective, decrease, model.max_iter, used)
-    return ConvergenceHistory(np.array(list(kept)), values, gaps, bound, used)
-
-
-def _walk(model: RobustFairPCA, every: int) -> dict[int, FloatArray]:
-    """Walk once to learn which of several starts the fit chose, and once to keep its iterates."""
-    prepared = prepare(model.moments_, model.standardize, room=model.n_components, warn=False)
-    problem = prepared.problem(model.n_components, model._counting())
-    best, chosen, iterates = math.inf, 0, {}
-    objective, last = model._fitted_objective, model.max_iter
-
-    def choose(step: int, winner: int, V: FloatArray) -> None:
-        nonlocal best, chosen
-        value = objective.value(problem.errors(V[winner]))
-        if value < best if model.iterate == "best" else step == last:
-            best, chosen = value, winner
-
-    def keep(step: int, winner: int, V: FloatArray) -> None:
-        if step % every == 0 or step == last:
-            iterates[step] = prepared.in_features(V[chosen].T).T
-
-    n_starts = model._options().n_init + model._options().start_at_pca
-    for watch in [choose, keep] if n_starts > 1 else [keep]:
-        options = model._options()
-        solve_subgradient(
-            problem,
-            objective,
-            max_iter=last,
-            n_init=options.n_init,
-            retraction=options.retraction,
-            start_at_pca=options.start_at_pca,
-            rng=options.rng,
-            watch=watch,
-        )
-    return iterates
-
-
-def _parts(model: Any) -> tuple[SubspaceProblem, RobustFairObjective]:
+def parts_of(model: Any) -> tuple[SubspaceProblem, RobustFairObjective]:
+    """Return the problem and the objective of a fit, in the whole space."""
     if not hasattr(model, "_fitted_objective"):
         raise TypeError(f"model is {model!r}; give a fitted RobustFairPCA.")
     prepared = prepare(model.moments_, model.standardize, warn=False)
@@ -304,9 +209,10 @@ def _components(model: RobustFairPCA, components: Any) -> FloatArray:
     return V
 
 
-def _smoothing(
+def checked_smoothing(
     problem: SubspaceProblem, objective: RobustFairObjective, given: float | None
 ) -> float:
+    """Check a smoothing, or choose half of the largest."""
     total = proximal.weak_convexity(problem, objective)
     total += proximal.lipschitz_constant(problem, objective)
     limit = 1 / total if total > 0 else 1.0
@@ -320,13 +226,14 @@ def _smoothing(
     return float(given)
 
 
-def _rate(
+def bound_of_rate(
     problem: SubspaceProblem,
     objective: RobustFairObjective,
     decrease: float,
     steps: int,
     smoothing: float,
 ) -> float:
+    """Bound the smallest gap of a descent that can lower the objective by ``decrease``."""
     L = proximal.lipschitz_constant(problem, objective)
     left = 1 - smoothing * (L + proximal.weak_convexity(problem, objective))
     return math.sqrt((2 * decrease + L**2 / smoothing) / (left * math.sqrt(steps + 1)))
