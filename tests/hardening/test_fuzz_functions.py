@@ -198,7 +198,10 @@ def test_a_value_of_any_kind_is_used_or_refused(case, name):
     for make in values_for(case, name).values():
         found = outcome(function, **(usual | {name: make()}))
         if found is not REFUSED:
-            assert np.isfinite(numbers_in(found)).all()
+            numbers = numbers_in(found)
+            # Groups of fewer than five rows have no interval.
+            unknown = np.isnan(numbers) if case == "bootstrap_intervals" else False
+            assert (np.isfinite(numbers) | unknown).all()
 
 
 @pytest.mark.parametrize("case", ["group_errors", "linear_leakage", "bootstrap_intervals"])

@@ -239,8 +239,8 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
         check_integer("max_iter", self.max_iter, 1)
         check_number("effort", self.effort, positive=True)
         check_max_time(self.max_time)
-        check_integer("n_init", self.n_init, 1 if self.start == "random" else 0)
         check_choice("start", self.start, STARTS)
+        check_integer("n_init", self.n_init, 1 if self.start == "random" else 0)
         check_choice("iterate", self.iterate, ("best", "last"))
         verbose: Any = self.verbose
         if not isinstance(verbose, Integral | np.bool_):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairspan.ground.parameters import check_by_group, check_choice, check_number, is_number
+from fairspan.ground.parameters import (
+    LARGEST,
+    check_by_group,
+    check_choice,
+    check_number,
+    is_number,
+)
 from fairspan.ground.types import FloatArray
 
 if TYPE_CHECKING:
@@ -74,7 +79,7 @@ def check_reference(reference: Any) -> None:
             raise ValueError(f"{error}{allowed}") from None
         return
     for label, value in reference.items():
-        if not is_number(value) or not math.isfinite(value):
+        if not is_number(value) or not abs(value) <= LARGEST:
             raise ValueError(f"reference[{label!r}]={value!r} must be a finite number.")
 
 
