@@ -1,9 +1,6 @@
-"""Side by side with fairlearn: its MetricFrame and ours agree, and the downstream example runs."""
+"""Side by side with fairlearn: its MetricFrame and ours agree."""
 
 from __future__ import annotations
-
-import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +8,6 @@ import pytest
 from fairspan import RobustFairPCA, metrics
 
 MetricFrame = pytest.importorskip("fairlearn.metrics").MetricFrame
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "downstream.py"
 
 
 def test_a_metric_frame_of_reconstruction_errors_is_the_metrics_of_this_package():
@@ -31,12 +26,3 @@ def test_a_metric_frame_of_reconstruction_errors_is_the_metrics_of_this_package(
     assert dict(frame.by_group) == pytest.approx(ours.by_group)
     assert frame.overall == pytest.approx(ours.overall)
     assert frame.difference() == pytest.approx(ours.difference)
-
-
-def test_the_downstream_example_shrinks_the_gap_of_errors():
-    pytest.importorskip("matplotlib").use("Agg")
-    found = runpy.run_path(str(EXAMPLE))["found"]
-    (plain, plain_overall), (fair, fair_overall) = found["PCA"], found["RobustFairPCA"]
-    assert fair["reconstruction error"] < 0.5 * plain["reconstruction error"]
-    assert fair_overall["total error"] > plain_overall["total error"]
-    assert "selection rate" in fair

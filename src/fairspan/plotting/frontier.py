@@ -16,6 +16,7 @@ from fairspan.solvers.two_groups.trace import TradeOff
 from fairspan.words import group_name
 
 _DASHED = "dashed: another projection serves every group better"
+_HOLLOW = "hollow: another projection serves every group better"
 _NAMED = 6
 """Most groups whose errors are drawn: those that change most."""
 
@@ -78,9 +79,12 @@ def plot_frontier(frontier: Frontier, ax: Any = None) -> Any:
     place = {"transform": axes.transAxes, "fontsize": "small", "color": palette.TEXT}
     if proved:
         axes.text(0.02, 0.02, "proved: no subspace below the curve", style="italic", **place)
-    if axes.get_legend_handles_labels()[0]:
+    # Several radii may have hollow points; the legend explains them once.
+    known = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    if known:
         corner = (0.0, 0.05 if proved else 0.0)
-        axes.legend(frameon=False, loc="lower left", fontsize="small", bbox_to_anchor=corner)
+        place = {"loc": "lower left", "fontsize": "small", "bbox_to_anchor": corner}
+        axes.legend(known.values(), known, frameon=False, **place)
     return axes
 
 
@@ -163,9 +167,8 @@ def _draw_points(axes: Any, frontier: Frontier, style: str) -> None:
             for i in range(len(xy) - 1):
                 axes.plot(*xy[i : i + 2].T, "--" if marked[i : i + 2].any() else "-", **look)
         axes.plot(*xy[~marked].T, "o", ms=5, label=label, **look)
-        hollow = {"mfc": "white", "label": f"{label}: {_DASHED[8:]}"}
         if marked.any():
-            axes.plot(*xy[marked].T, "o", ms=5, **look, **hollow)
+            axes.plot(*xy[marked].T, "o", ms=5, mfc="white", label=_HOLLOW, **look)
 
 
 def _ends(frontier: Frontier) -> tuple[FloatArray, FloatArray, str]:
