@@ -76,7 +76,7 @@ def assess_downstream(
         What is trained on the projected rows. By default a logistic regression for classes and a
         ridge regression for numbers (text, booleans, and up to 20 whole numbers are classes).
     metrics : list of names or functions, or mapping of names to functions, optional
-        Names in :mod:`sklearn.metrics` or :mod:`fairlearn.metrics`. A function that takes
+        Names in ``sklearn.metrics`` or ``fairlearn.metrics``. A function that takes
         ``sensitive_features`` compares groups; any other is computed overall, by group, and as the
         largest difference between groups, under its name with "_difference".
     preprocessor : scikit-learn transformer, optional
@@ -89,8 +89,8 @@ def assess_downstream(
     test_size : float, default=0.25
         The share of the rows that is held out.
     inner_splits : int, default=1
-        Splits of the training rows of each split, on which :meth:`DownstreamResult.best` chooses;
-        0 saves their time.
+        Splits of the training rows of each split, on which
+        :meth:`fairspan.downstream.DownstreamResult.best` chooses; 0 saves their time.
     random_state : int, default=0
         Seed of the splits.
     n_jobs : int, optional

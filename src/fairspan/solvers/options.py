@@ -28,7 +28,7 @@ class SolverOptions:
     Attributes
     ----------
     solver : str
-        "auto", or one of the solvers in :mod:`fairspan.solvers.door`.
+        "auto", or one of the solvers in ``fairspan.solvers.door``.
     tol : float
         The relative gap to reach.
     max_iter : int
