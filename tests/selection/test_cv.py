@@ -274,9 +274,8 @@ def test_the_papers_selection_comes_out(name):
     X, groups, _ = paper_table(name)
     for seed in SEEDS:
         train, _ = split(X, groups, seed)
-        search = RobustFairPCACV(
-            COMPONENTS, gap_centering="group", rescale_folds=True, random_state=seed
-        )
+        published = {"radii": (0.05, 0.1, 0.15), "gap_centering": "group", "rescale_folds": True}
+        search = RobustFairPCACV(COMPONENTS, random_state=seed, **published)
         search.fit(train.X, sensitive_features=train.groups)
 
         def fit(params):

@@ -49,8 +49,8 @@ class RobustFairPCACV(WinnerMixin, BaseEstimator):
         several of them ask for a budget or a scoring of your own.
     fairness_weights : sequence of float, default=(0, 0.5, 1, 1.5, 2, 2.5)
         Fairness weights to choose from; the default is the paper's.
-    radii : sequence of float or mapping, default=(0.05, 0.1, 0.15)
-        Radii to choose from, each as in RobustFairPCA; the default is the paper's.
+    radii : sequence of float or mapping, default=(0, 0.05, 0.1, 0.15)
+        Radii to choose from, each as in RobustFairPCA; the default is 0 and the paper's.
     cv : int, splitter or iterable, default=3
         A number of folds (KFold, shuffled if there is a ``random_state``), one of scikit-learn's
         splitters, which gets the groups as classes, or pairs of training and validation rows,
@@ -145,7 +145,7 @@ n_iter_
     n_components: int | Sequence[int] = defaults.N_COMPONENTS
     _: KW_ONLY
     fairness_weights: Sequence[float] = (0, 0.5, 1, 1.5, 2, 2.5)
-    radii: Sequence[float | Mapping[Any, float]] = (0.05, 0.1, 0.15)
+    radii: Sequence[float | Mapping[Any, float]] = (0, 0.05, 0.1, 0.15)
     cv: Any = 3
     scoring: str | Callable[[GroupValues], float] = "total_plus_gap"
     total_budget: float | None = None
