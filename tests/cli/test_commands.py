@@ -14,7 +14,15 @@ import pytest
 from sklearn.base import clone
 
 import fairspan as library
-from fairspan import GroupMoments, RobustFairPCA, certify, fairness_frontier, load_model
+from fairspan import (
+    GroupMoments,
+    RobustFairPCA,
+    RobustFairPCACV,
+    advise,
+    certify,
+    fairness_frontier,
+    load_model,
+)
 
 FIT = "fit people.csv -s sex --drop id region count -k 2 --standardize -o model.npz"
 
@@ -411,3 +419,27 @@ def test_downstream_predicts_the_target_and_says_what_that_does(fairspan, folder
     assert "The accuracy difference, compared with PCA of the same size, is" in answer.out
     assert "Rule: highest accuracy. Chosen on training rows:" in answer.out
     assert fairspan("downstream people.csv -s sex --drop id region").code == 2
+
+
+def test_advise_and_select_say_what_the_library_says(fairspan, people, folder):
+    told = fairspan("advise people.csv -s sex --drop id region count -k 2 --json").json
+    expected = advise(people.X, people.sex)
+    assert told["pca_errors"] == pytest.approx(expected.pca_errors)
+    assert told["weight_for_target"] == pytest.approx(expected.weight_for_target)
+    assert expected.verdict.headline in " ".join(
+        fairspan("advise people.csv -s sex --drop id region count -k 2").out.split()
+    )
+    line = (
+        "select people.csv -s sex --drop id region count -k 1 2 --gap-budget 9 -o best.npz --json"
+    )
+    told = fairspan(line).json
+    search = RobustFairPCACV(
+        [1, 2], scoring="total_within_budget", gap_budget=9.0, random_state=0
+    ).fit(people.X, sensitive_features=people.sex)
+    assert told["best"] == search.best_params_
+    saved = load_model(folder / "best.npz")
+    np.testing.assert_allclose(saved.components_, search.best_estimator_.components_)
+    for command in ("advise", "select"):
+        assert fairspan("moments people.csv -s sex --drop id region -o all.npz").code == 0
+        assert "needs the rows" in fairspan(f"{command} all.npz").err
+    assert fairspan("select people.csv -s sex --gap-budget 1 --total-budget 1").code == 2

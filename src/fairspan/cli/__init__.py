@@ -22,11 +22,13 @@ from importlib import import_module
 
 COMMANDS = {
     "demo": ("show the main job on the census table that comes with fairspan", "fairspan.cli.demo"),
+    "advise": ("tell whether there is a gap and what closing it costs", "fairspan.cli.advise"),
     "fit": ("find a fair projection of a table and save it", "fairspan.cli.fit"),
     "transform": ("project the rows of a table with a saved model", "fairspan.cli.transform"),
     "frontier": ("show what closing the gap costs, step by step", "fairspan.cli.frontier"),
     "compare": ("fit every method to a table and judge all alike", "fairspan.cli.compare"),
     "downstream": ("train a model on each projection and judge it", "fairspan.cli.downstream"),
+    "select": ("choose weight, radius and k by cross-validation", "fairspan.cli.select"),
     "report": ("make one html page about a table, to open and hand over", "fairspan.cli.report"),
     "moments": ("boil a table down to group moments, without its rows", "fairspan.cli.moments"),
     "merge": ("add the group moments of several sites", "fairspan.cli.merge"),

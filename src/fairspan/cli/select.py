@@ -1,0 +1,144 @@
+"""``fairspan select``: weight, radius and number of components by cross-validation."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from fairspan import words
+from fairspan.cli import OK, UsageError, console, summary
+from fairspan.cli.arguments import add_comparison_arguments, add_number, check_output, reference_of
+from fairspan.cli.data import Data, add_json_argument, add_table_arguments, is_moments, load_data
+from fairspan.ground import defaults
+from fairspan.selection.robust_cv import RobustFairPCACV
+from fairspan.storage.model_file import save_model
+
+_SHOWN = 8
+USAGE = "fairspan select DATA --sensitive COLUMN [-k K ...] [-o MODEL.npz] [options]"
+EXAMPLES = """\
+examples:
+  fairspan select people.csv --sensitive sex -k 2 --standardize -o model.npz
+  fairspan select people.csv -s sex -k 1 2 3 --standardize --gap-budget 0.5
+  fairspan select people.csv -s sex -k 2 --weights 0 0.5 1 --radii 0 --folds 5 --json
+
+The winner has the least total error plus gap on held-out rows; with --gap-budget the least total
+error among those within it, with --total-budget the least gap. More components nearly always
+have less error: compare several k with a budget."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    usual = RobustFairPCACV()
+    parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
+    add_table_arguments(parser)
+    method = parser.add_argument_group("the candidates")
+    text = "numbers of components (default: 2)"
+    only = (defaults.N_COMPONENTS,)
+    method.add_argument("-k", "--sizes", type=int, nargs="+", default=only, metavar="K", help=text)
+    weights, radii = tuple(usual.fairness_weights), tuple(usual.radii)
+    text = f"fairness weights (default: {' '.join(map(str, weights))})"
+    method.add_argument("--weights", type=float, nargs="+", default=weights, metavar="W", help=text)
+    text = f"radii (default: {' '.join(map(str, radii))})"
+    method.add_argument("--radii", type=float, nargs="+", default=radii, metavar="R", help=text)
+    add_comparison_arguments(method, disparity="gap")
+    text = "divide features by their standard deviation, in each fold anew"
+    method.add_argument("--standardize", action="store_true", help=text)
+    add_number(method, "--folds", default=3, metavar="N", help="parts that are held out in turn")
+    text = "the largest gap that the winner may have"
+    method.add_argument("--gap-budget", type=float, metavar="GAP", help=text)
+    text = "the largest total error that the winner may have"
+    method.add_argument("--total-budget", type=float, metavar="ERROR", help=text)
+    add_number(method, "--seed", default=defaults.SEED, help="of the folds")
+    parser.add_argument("-o", "--output", metavar="MODEL.npz", help="where to save the winner")
+    add_json_argument(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Search, save the winner, and tell who won."""
+    if is_moments(options.data):
+        raise UsageError("select needs the rows of a table; moments do not hold them.")
+    if options.gap_budget is not None and options.total_budget is not None:
+        raise UsageError("give --gap-budget or --total-budget, not both.")
+    if options.output is not None:
+        check_output(options.output, [options.data], (".npz",))
+    data = load_data(options)
+    moments = data.moments()
+    search = _search(options, data, moments.labels)
+    if options.output is not None:
+        columns = data.columns.to_json()
+        save_model(search.best_estimator_, options.output, columns=columns)
+    lines = summary.opening(options, moments, data)
+    lines += [f"  means over {search.n_splits_} held-out parts", "", _table(search), ""]
+    lines += [console.sentences(_winner(search))]
+    saved = f"Model: {options.output}" if options.output else "Add -o model.npz to keep the winner."
+    document = {
+        "data": options.data,
+        "notes": list(data.notes),
+        "best": search.best_params_,
+        "candidates": [
+            {**candidate, "total_error": total, "gap": gap, "rank": int(rank)}
+            for candidate, total, gap, rank in _rows(search)
+        ],
+        "fit": summary.model_document(search.best_estimator_),
+        "model": options.output,
+    }
+    console.answer(options.json, "\n".join([*lines, saved]), document)
+    return OK
+
+
+def _search(options: argparse.Namespace, data: Data, labels: Any) -> RobustFairPCACV:
+    scoring = "total_plus_gap"
+    if options.gap_budget is not None:
+        scoring = "total_within_budget"
+    elif options.total_budget is not None:
+        scoring = "gap_within_budget"
+    sizes = list(options.sizes)
+    search = RobustFairPCACV(
+        sizes[0] if len(sizes) == 1 else sizes,
+        fairness_weights=options.weights,
+        radii=options.radii,
+        cv=options.folds,
+        scoring=scoring,
+        gap_budget=options.gap_budget,
+        total_budget=options.total_budget,
+        disparity=options.disparity,
+        reference=reference_of(options, labels),
+        standardize=options.standardize,
+        random_state=options.seed,
+    )
+    return search.fit(data.X, sensitive_features=data.groups, sample_weight=data.weight)
+
+
+def _rows(search: RobustFairPCACV) -> list[tuple[dict[str, Any], float, float, int]]:
+    """Every candidate with its mean total error, its mean gap and its rank."""
+    found = search.cv_results_
+    names = ("params", "mean_test_total_error", "mean_test_error_gap", "rank_test_score")
+    return list(zip(*(np.asarray(found[name]).tolist() for name in names), strict=True))
+
+
+def _table(search: RobustFairPCACV) -> str:
+    rows = sorted(_rows(search), key=lambda row: row[3])
+    cells = [
+        [
+            f"{params['n_components']}",
+            f"{params['fairness_weight']:g}",
+            f"{params['radius']:g}",
+            words.number(total),
+            words.number(gap, total),
+        ]
+        for params, total, gap, _ in rows[:_SHOWN]
+    ]
+    table = console.table(["k", "weight", "radius", "total error", "gap"], cells)
+    return table + f"\n({_SHOWN} of {len(rows)} candidates)" * (len(rows) > _SHOWN)
+
+
+def _winner(search: RobustFairPCACV) -> str:
+    best, params = search.best_estimator_, search.best_params_
+    size = words.plural(params["n_components"], "component")
+    proof = words.proof(best.result_.status, best.optimality_gap_, best.result_.is_hidden)
+    return (
+        f"The winner has {size}, fairness weight {params['fairness_weight']:g} and radius "
+        f"{params['radius']:g}; fitted to all rows: {proof}"
+    )
