@@ -419,6 +419,10 @@ def test_downstream_predicts_the_target_and_says_what_that_does(fairspan, folder
     assert "The accuracy difference, compared with PCA of the same size, is" in answer.out
     assert "Rule: highest accuracy. Chosen on training rows:" in answer.out
     assert fairspan("downstream people.csv -s sex --drop id region").code == 2
+    assert "is not understood" in fairspan(f"{line} --rule 'most of all'").err
+    table = (folder / "people.csv").read_text(encoding="utf-8").replace("east", "NA")
+    (folder / "people.csv").write_text(table, encoding="utf-8")
+    assert "'region' is missing in" in fairspan(line).err
 
 
 def test_advise_and_select_say_what_the_library_says(fairspan, people, folder):

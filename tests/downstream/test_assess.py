@@ -10,7 +10,7 @@ from scipy import stats
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from fairspan import RobustFairPCA, datasets
+from fairspan import FairPCA, RobustFairPCA, datasets
 from fairspan.downstream import assess, assess_downstream
 from fairspan.downstream.rule import Rule
 
@@ -297,7 +297,13 @@ def test_frame_json_and_plot(tmp_path):
         ({"metrics": ["goodness"]}, "neither to scikit-learn nor to fairlearn"),
         ({"model": "logistic"}, "neither a classifier nor a regressor"),
         ({"n_components": []}, "at least one value"),
-        ({"n_components": 9}, "n_components=9"),
+        ({"n_components": 9}, "PCA with 9 components"),
+        ({"methods": {"PCA": FairPCA()}}, "'PCA' is always compared"),
+        ({"metrics": ["confusion_matrix"]}, "confusion_matrix cannot be computed"),
+        (
+            {"methods": ["NullSpaceFairPCA"], "n_components": 6},
+            "NullSpaceFairPCA with 6 components",
+        ),
     ],
 )
 def test_bad_settings_are_refused_in_words(given, says):
@@ -311,7 +317,9 @@ def test_bad_targets_are_refused_in_words():
     for bad, says in (
         (y[:-1], "one value a row"),
         (np.where(y == 0, np.nan, 1.0), "missing values"),
-        (np.zeros(60, dtype=int), "one class only"),
+        (np.zeros(60, dtype=int), "one value only, 0"),
+        (np.full(60, 1.5), "one value only, 1.5"),
+        (np.where(y == 0, np.inf, 1.0), "infinite values"),
     ):
         with pytest.raises(ValueError, match=says):
             assess_downstream(X, bad, group, n_splits=1)
@@ -329,3 +337,37 @@ def test_less_of_an_error_is_better_unless_said_otherwise():
     assert Rule.parse("best mean_absolute_error", ["mean_absolute_error"]).lowest
     assert not Rule.parse("best accuracy", ["accuracy"]).lowest
     assert Rule.parse("lowest selection_rate", ["selection_rate"]).lowest
+
+
+def test_losses_of_probabilities_are_given_probabilities():
+    from sklearn.metrics import brier_score_loss, log_loss
+
+    X, y, group = people()
+    train, test = split_of(X, y, group)
+    metrics = ["log_loss", "brier_score_loss"]
+    settings = {"methods": ["PCA"], "n_components": 6, "n_splits": 1, "inner_splits": 0}
+    result = assess_downstream(X, y, group, metrics=metrics, **settings)
+    scaler = StandardScaler().fit(X[train])
+    model = LogisticRegression(max_iter=1000).fit(scaler.transform(X[train]), y[train])
+    told = model.predict_proba(scaler.transform(X[test]))[:, 1]
+    for metric, function in (("log_loss", log_loss), ("brier_score_loss", brier_score_loss)):
+        found = held_out(result, method="no reduction", metric=metric, group=None)
+        assert found == pytest.approx([function(y[test], told)], abs=1e-6)
+
+
+def test_methods_without_a_solution_of_a_size_are_left_out_unless_asked_for():
+    X, y, group = people()
+    result = assess_downstream(X, y, group, n_components=6, n_splits=1, metrics=["accuracy"])
+    methods = {row["method"] for row in result.rows}
+    assert "NullSpaceFairPCA" not in methods
+    assert {"PCA", "RobustFairPCA", "no reduction"} <= methods
+
+
+def test_a_damaged_checkpoint_is_made_again(tmp_path):
+    X, y, group = people()
+    settings = {"methods": ["PCA"], "n_components": 2, "n_splits": 2, "checkpoint": tmp_path}
+    whole = assess_downstream(X, y, group, **settings).to_json()
+    next(tmp_path.iterdir()).write_text("half", encoding="utf-8")
+    assert assess_downstream(X, y, group, **settings).to_json() == whole
+    with pytest.raises(ValueError, match="is a file; name a folder"):
+        assess_downstream(X, y, group, **settings | {"checkpoint": next(tmp_path.iterdir())})

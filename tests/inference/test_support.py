@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from fairspan.inference import support
+from fairspan.inference import gap_test, support
 
 
 def columns(n=500):
@@ -40,3 +40,16 @@ def test_one_row_is_a_support_of_one_and_none_of_zero():
     X[7, 1] = 1e12
     X[7, 2] = 0.2
     assert support(X) == pytest.approx([0, 1, 1], rel=0.01)
+
+
+def test_a_constant_column_changes_no_verdict():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(["a", "b"], 60)
+    X = rng.normal(size=(120, 3)) * np.where(groups == "a", 1.0, 2.0)[:, None]
+    with_constant = np.column_stack([X, np.full(120, 7.0)])
+    found = [
+        gap_test(rows, sensitive_features=groups, n_components=1, random_state=0)
+        for rows in (X, with_constant)
+    ]
+    assert found[0].pvalue == found[1].pvalue
+    assert not found[1].low_support

@@ -23,6 +23,7 @@ from fairspan.tables.columns import Columns
 from fairspan.tables.csv import Dialect
 from fairspan.tables.findings import find_columns, no_column
 from fairspan.tables.parts import FilePart, Files, TableRows
+from fairspan.tables.pieces import MISSING_WORDS
 from fairspan.tables.rows import TableMoments as TableMoments
 
 _MOST_GROUPS = 200
@@ -137,10 +138,11 @@ def target_of(data: Data, name: str | None) -> Any:
     if name is None or name not in data.kept:
         return None
     cells = data.kept[name].tolist()
-    blank = sum(cell is None for cell in cells)
-    if blank:
+    missing = sum(cell is None or cell in MISSING_WORDS for cell in cells)
+    if missing:
         raise ValueError(
-            f"the target {name!r} is blank in {blank} of {len(cells)} rows; drop these rows first."
+            f"the target {name!r} is missing in {missing} of {len(cells)} rows; drop these rows "
+            "from the table first."
         )
     try:
         return np.array(cells, dtype=np.float64)

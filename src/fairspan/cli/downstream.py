@@ -7,6 +7,8 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fairspan.cli import OK, UsageError, console
 from fairspan.cli.arguments import add_number, check_output
 from fairspan.cli.data import (
@@ -20,9 +22,12 @@ from fairspan.cli.data import (
 from fairspan.downstream import Choice, DownstreamResult, assess_downstream
 from fairspan.downstream.assess import holds_classes
 from fairspan.downstream.candidates import METHODS
+from fairspan.downstream.measures import measures, names_of
 from fairspan.downstream.reading import against_pca, of_choice, shown_metrics, with_interval
+from fairspan.downstream.rule import Rule
 from fairspan.ground import defaults
 from fairspan.ground.atomic import replacing
+from fairspan.ground.parameters import check_integer
 from fairspan.plotting._axes import new_figure
 
 _MODELS = ("logistic", "ridge", "boosting")
@@ -44,7 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
     add_table_arguments(parser)
     method = parser.add_argument_group("the methods and the model")
-    method.add_argument("-k", "--components", type=int, nargs="+", default=(2, 5), metavar="K")
+    method.add_argument(
+        "-k", "--components", type=int, nargs="+", default=(2, 5), metavar="K", help="default: 2 5"
+    )
     text = "fairness weights to try"
     method.add_argument("--weights", type=float, nargs="+", default=(1.0,), metavar="W", help=text)
     text = f"which of {', '.join(METHODS)} (default: all)"
@@ -71,6 +78,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.target:
         raise UsageError("--target is missing: name the column that the model is to predict.")
     outputs = [check_output(path, [options.data], _ENDINGS) for path in options.output]
+    check_integer("jobs", abs(options.jobs), 1)
     data = load_data(options, keeps_target=True)
     result = _assess(options, data)
     choice = result.best(options.rule) if options.rule else None
@@ -92,6 +100,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _assess(options: argparse.Namespace, data: Data) -> DownstreamResult:
     target = target_of(data, options.target)
+    if options.rule:
+        n_classes = len(np.unique(target)) if holds_classes(target) else 0
+        Rule.parse(options.rule, names_of(measures(options.metrics, n_classes)))
     with console.Progress(options.splits, "splits", hidden=options.json) as bar:
         return assess_downstream(
             data.X,

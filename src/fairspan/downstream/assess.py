@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from sklearn.utils.multiclass import type_of_target
 from fairspan.downstream.candidates import candidates
 from fairspan.downstream.measures import measures
 from fairspan.downstream.result import DownstreamResult
-from fairspan.downstream.split import Row, Task, run_split
+from fairspan.downstream.split import Row, Task, possible, run_split
 from fairspan.ground.atomic import replacing
 from fairspan.ground.parameters import check_integer, check_number
 from fairspan.ground.rows import as_known, check_rows, check_weights
@@ -67,7 +68,7 @@ def assess_downstream(
         The group of each row; several columns are intersected.
     methods : mapping of names to estimators, or list of names, optional
         Projections, not fitted; names are "PCA", "RobustFairPCA", "FairPCA", "NullSpaceFairPCA" and
-        "ConvexFairPCA". All of these by default.
+        "ConvexFairPCA". By default all of these, as far as they have a solution of the size.
     n_components : int or list of int, default=(2, 5)
         Numbers of components.
     fairness_weights : float or list of float, default=(1.0,)
@@ -140,6 +141,8 @@ def assess_downstream(
         inner_splits=inner_splits,
     )
     parts = task.parts(np.arange(n_rows), n_splits, random_state)
+    if methods is None:
+        task = possible(task, parts[0][0])
     store = None if checkpoint is None else _Store(Path(checkpoint), task, parts)
     rows = _run(task, parts, n_jobs, store, progress)
     return DownstreamResult(
@@ -177,6 +180,8 @@ class _Store:
     """Finished splits in a folder, one file each, under a name that says what they belong to."""
 
     def __init__(self, folder: Path, task: Task, parts: list[Any]) -> None:
+        if folder.exists() and not folder.is_dir():
+            raise ValueError(f"checkpoint={str(folder)!r} is a file; name a folder.")
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.n_splits = folder, len(parts)
         self.name = f"downstream-{joblib.hash((task, parts))}"
@@ -187,11 +192,12 @@ class _Store:
     def load(self) -> dict[int, list[Row]]:
         """Read what is there."""
         paths = {split: self._path(split) for split in range(self.n_splits)}
-        return {
-            split: json.loads(path.read_text(encoding="utf-8"))
-            for split, path in paths.items()
-            if path.exists()
-        }
+        done = {}
+        for split, path in paths.items():
+            # A damaged file counts as one that is not there.
+            with suppress(OSError, ValueError):
+                done[split] = json.loads(path.read_text(encoding="utf-8"))
+        return done
 
     def save(self, split: int, rows: list[Row]) -> None:
         """Write one split, whole or not at all."""
@@ -239,11 +245,17 @@ def _target(y: Any, n_rows: int, model: Any) -> tuple[Any, tuple[str, ...] | Non
     is_model = hasattr(model, "fit") and (is_classifier(model) or is_regressor(model))
     if model is not None and not is_model:
         raise TypeError(f"model={model!r} is neither a classifier nor a regressor.")
+    if y.dtype.kind in "fc" and not np.isfinite(y).all():
+        raise ValueError("y has infinite values; drop their rows first.")
+    if (y == y[0]).all():
+        raise ValueError(f"y has one value only, {y.tolist()[0]!r}; there is nothing to predict.")
     if model is None:
         model = LogisticRegression(max_iter=1000) if holds_classes(y) else Ridge()
     if is_regressor(model):
+        if y.dtype.kind in "USO":
+            raise ValueError(
+                f"model={model!r} predicts numbers, but y holds text; use a classifier."
+            )
         return y.astype(np.float64), None, model
     classes, codes = np.unique(y.astype(str) if y.dtype.kind == "O" else y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(f"y has one class only, {classes[0]!r}; there is nothing to predict.")
     return codes, tuple(map(str, classes)), model

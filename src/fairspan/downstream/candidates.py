@@ -63,11 +63,16 @@ class Candidate:
         if self.estimator is None:
             return np.asarray
         model = clone(self.estimator)
-        if isinstance(model, BaseFairPCA):
-            return model.fit_moments(moments).transform
-        known = inspect.signature(model.fit).parameters
-        given = {"sensitive_features": groups} if "sensitive_features" in known else {}
-        return model.fit(Z, **given).transform
+        try:
+            if isinstance(model, BaseFairPCA):
+                return model.fit_moments(moments).transform
+            known = inspect.signature(model.fit).parameters
+            given = {"sensitive_features": groups} if "sensitive_features" in known else {}
+            return model.fit(Z, **given).transform
+        except ValueError as error:
+            raise ValueError(
+                f"{self.method} with {self.n_components} components: {error}"
+            ) from error
 
 
 def candidates(methods: Any, n_components: Any, fairness_weights: Any) -> list[Candidate]:
@@ -127,6 +132,6 @@ def _named(methods: Mapping[str, Any] | Iterable[Any] | None) -> dict[str, Any]:
                 f"methods[{name!r}] is {method!r}; a projection is an estimator with n_components "
                 "and transform, such as RobustFairPCA()."
             )
-        if name == NO_REDUCTION:
+        if name in (NO_REDUCTION, PCA) and method is not METHODS.get(name):
             raise ValueError(f"methods: {name!r} is always compared; give the method another name.")
     return given

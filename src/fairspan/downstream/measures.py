@@ -24,7 +24,7 @@ CLASSIFICATION = (
 )
 MANY_CLASSES = ("accuracy", "balanced_accuracy")
 REGRESSION = ("r2", "root_mean_squared_error", "mean_prediction")
-_SCORED = ("roc_auc", "average_precision")
+_SCORED = ("roc_auc", "average_precision", "log_loss", "brier_score", "d2_log_loss")
 """Metrics of scores, where the others are of predictions."""
 _LOW = ("difference", "error", "loss", "deviance")
 """Words in the names of metrics of which less is better."""
@@ -82,10 +82,13 @@ class Measure:
             warnings.simplefilter("ignore", UndefinedMetricWarning)
             try:
                 return float(self.function(told.truth, predicted, **given))
-            except ValueError:
-                if len(np.unique(told.truth)) > 1:
-                    raise
-                return float("nan")
+            except (ValueError, TypeError) as error:
+                if isinstance(error, ValueError) and len(np.unique(told.truth)) == 1:
+                    return float("nan")
+                raise ValueError(
+                    f"metrics: {self.name} cannot be computed here ({error}). Choose metrics that "
+                    "give one number and suit the target: classes or numbers."
+                ) from error
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,15 @@ def measures(metrics: Mapping[str, Any] | Iterable[Any] | None, n_classes: int) 
     if not is_listing(metrics):
         raise TypeError(f"metrics={metrics!r} must be a list of names or a mapping to functions.")
     return [_measure(*_found(metric)) for metric in metrics]
+
+
+def names_of(measures: Iterable[Measure]) -> list[str]:
+    """Name all that is measured, the differences between groups included."""
+    return [
+        name
+        for one in measures
+        for name in ([one.name] if one.compares else [one.name, f"{one.name}_difference"])
+    ]
 
 
 def less_is_better(name: str) -> bool:

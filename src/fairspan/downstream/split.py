@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
-from fairspan.downstream.candidates import Candidate
+from fairspan.downstream.candidates import PCA, Candidate
 from fairspan.downstream.measures import Measure, Predictions
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
@@ -101,7 +103,25 @@ def run_split(task: Task, split: int, train: Any, test: Any) -> list[Row]:
     return rows
 
 
-def _measured(task: Task, train: Any, test: Any) -> list[Row]:
+def possible(task: Task, train: Any) -> Task:
+    """Keep the candidates that have a solution on some training rows, PCA's and none's anyway."""
+    Z, _, moments = _prepared(task, train, train[:1])
+    kept = []
+    for candidate in task.candidates:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            try:
+                candidate.project(Z, task.groups[train], moments)
+            except ValueError:
+                if candidate.method == PCA:
+                    raise
+                continue
+        kept.append(candidate)
+    return replace(task, candidates=kept)
+
+
+def _prepared(task: Task, train: Any, test: Any) -> tuple[FloatArray, FloatArray, GroupMoments]:
+    """Return training rows, other rows by what was learnt from them, and their moments."""
     weight = None if task.weight is None else task.weight[train]
     Z, Z_test = _take(task.X, train), _take(task.X, test)
     for step in map(clone, task.steps):
@@ -109,8 +129,12 @@ def _measured(task: Task, train: Any, test: Any) -> list[Row]:
         step = _fitted(step, Z, weight=weight if takes_weights else None)
         Z, Z_test = step.transform(Z), step.transform(Z_test)
     Z, Z_test = _dense(Z), _dense(Z_test)
-    groups = task.groups[train]
-    moments = GroupMoments.from_arrays(Z, groups, sample_weight=weight)
+    return Z, Z_test, GroupMoments.from_arrays(Z, task.groups[train], sample_weight=weight)
+
+
+def _measured(task: Task, train: Any, test: Any) -> list[Row]:
+    weight, groups = None if task.weight is None else task.weight[train], task.groups[train]
+    Z, Z_test, moments = _prepared(task, train, test)
     rows: list[Row] = []
     for candidate in task.candidates:
         project = candidate.project(Z, groups, moments)

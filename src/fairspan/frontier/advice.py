@@ -179,7 +179,10 @@ class Advice:
         needed = words.plural(self.components_for_target, "component")
         alone = f"Plain PCA needs {needed} to stay within {target} there."
         if self.weight_for_target is None or self.total_at_target is None:
-            return f"No fairness weight was found that brings the gap there to {target}. {alone}"
+            return (
+                f"No fairness weight was found that brings the gap there to {target} without "
+                f"another projection serving every group better. {alone}"
+            )
         weight = f"{words.number(self.weight_for_target)}{self._counted}"
         price = words.price(self.pca_total, self.total_at_target)
         return (

@@ -132,6 +132,8 @@ or mapping
     (True, True)
     """
     moments = moments_of(moments, sensitive_features, None)
+    if moments.n_groups < 2:
+        raise ValueError("There is one group only; give sensitive_features, one label a row.")
     prepared = prepare(moments, standardize)
     given = components_or_group_errors
     if isinstance(given, Mapping) or np.ndim(given) == 1:

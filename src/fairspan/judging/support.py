@@ -129,6 +129,9 @@ def units_of(clusters: Any, n_rows: int) -> IntArray:
 
 
 def scarce_columns(found: FloatArray, names: Sequence[str] | None) -> dict[Any, float]:
-    """Give the columns whose support is too small, by name or else by position, least first."""
-    scarce = [int(j) for j in np.argsort(found, kind="stable") if found[j] < LEAST_SUPPORT]
+    """Give the columns whose support is too small, by name or else by position, least first.
+
+    Columns that are constant have support 0: they take no part in any error, nor in this.
+    """
+    scarce = [int(j) for j in np.argsort(found, kind="stable") if 0 < found[j] < LEAST_SUPPORT]
     return {(j if names is None else names[j]): float(found[j]) for j in scarce}
