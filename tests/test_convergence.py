@@ -196,3 +196,32 @@ def test_stored_rates_are_what_the_page_says():
     assert all((row["smallest_gaps"][at] < 1e-9) == (row["data"] in smooth) for row in stored)
     slopes = [row["exponent"] for row in stored if row["data"] not in smooth]
     assert f"is between {min(slopes):.2f} and {max(slopes):.2f}" in page
+
+
+@pytest.mark.parametrize("n_lost", [1, 4])
+@pytest.mark.parametrize("radius", [0.0, 2.0])
+def test_where_all_directions_are_alike_the_constant_is_the_slope_of_scaling(n_lost, radius):
+    """F(t U) falls by no less than its slope in t says, however many directions are lost."""
+    d, c, h = 6, 3.0, 1e-6
+    problem = SubspaceProblem(c * np.eye(d)[None], np.ones(1), d - n_lost)
+    objective = RobustFairObjective(np.ones(1), 0.0, np.array([radius]))
+    errors = c * n_lost * np.array([[(1 - h) ** 2], [(1 + h) ** 2]])
+    change = np.diff(objective.values(errors))[0] / (2 * h * np.sqrt(n_lost))
+    assert lipschitz_constant(problem, objective) == pytest.approx(change, rel=1e-6)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_the_rate_is_that_of_the_theorem(share):
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(80, 5)) * [3, 2, 1, 1, 1], np.arange(80) % 2
+    X[groups == 1, 1:3] *= 2
+    model = RobustFairPCA(2, fairness_weight=1.0).fit(X, sensitive_features=groups)
+    L, ρ = convergence.lipschitz_constant(model), convergence.weak_convexity(model)
+    assert ρ > 0.01 * L  # counted down, a group makes the objective weakly convex only
+    μ, steps, start = share / (L + ρ), 24, np.eye(5)[3:]
+    lost = ((X - X.mean(axis=0))[:, :3] ** 2).sum(axis=1)
+    errors = np.array([lost[groups == a].mean() for a in (0, 1)])
+    decrease = errors.mean() + abs(errors[0] - errors[1]) - model.lower_bound_
+    expected = np.sqrt((2 * decrease + L**2 / μ) / ((1 - share) * 5))
+    found = convergence.rate_bound(model, start, steps, smoothing=μ)
+    assert found == pytest.approx(expected, rel=1e-9)

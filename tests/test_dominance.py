@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from fairspan import GroupMoments, RobustFairPCA, certify, dominating_projection, fairness_frontier
+from fairspan.judging import dominance
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers import Boundary
 
 
 def rows(n_groups: int, seed: int, d: int = 6) -> tuple[np.ndarray, np.ndarray]:
@@ -59,6 +62,7 @@ def test_gain_is_attained_and_bounded(n_groups, seed):
     np.testing.assert_allclose(found.components @ found.components.T, np.eye(k), atol=1e-12)
     assert found.gain == pytest.approx(np.min(given - reached), rel=1e-8)
     assert found.dominates
+    assert found.relative_gain == pytest.approx(np.min(1 - reached / given), rel=1e-8)
     assert found.gain > 0
     assert found.gain <= found.bound
     assert best_gain(X, groups, given, k) <= found.bound
@@ -131,6 +135,17 @@ def test_frontier_marks_dominated_points(n_groups, weights):
         found = dominating_projection(errors, moments, n_components=2)
         assert found.dominates == dominated
     assert frontier.to_frame()["dominated"].tolist() == frontier.dominated.tolist()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_supporting_lines_that_are_known_hide_no_better_projection(seed):
+    moments = GroupMoments.from_arrays(*rows(2, seed))
+    problem = SubspaceProblem(moments.second_moments, moments.shares, 2)
+    boundary = Boundary(problem)
+    middle = np.array(boundary.add(np.pi / 4).point)
+    boundary.add(np.pi / 6)
+    for share, expected in ((1.0, False), (1 + 1e-4, True), (1.02, True)):
+        assert dominance.dominated(problem, share * middle[None], boundary).tolist() == [expected]
 
 
 def test_a_group_without_error_hides_what_others_gain():

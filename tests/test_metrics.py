@@ -311,3 +311,12 @@ def test_more_features_than_rows():
     expected = [np.mean(np.sum(lost[groups == a] ** 2, axis=1)) for a in (0, 1)]
     found = metrics.group_errors(model, X, groups)
     assert found.values == pytest.approx(expected, rel=1e-10)
+
+
+def test_a_linear_rule_that_is_not_solved_is_an_error(monkeypatch):
+    rng = np.random.default_rng(0)
+    Z, y = rng.normal(size=(60, 3)), np.where(rng.random(60) < 0.4, 1.0, -1.0)
+    assert linear_svm(Z, y, 1.0).gap <= 1e-6
+    monkeypatch.setattr("fairspan.judging.linear_svm._STEPS", 2)
+    with pytest.raises(RuntimeError, match="did not converge"):
+        linear_svm(Z, y, 1.0)

@@ -186,12 +186,12 @@ def test_a_frontier_says_what_is_offered_and_the_least_that_is_proved():
     weights, totals = [0.0, 0.3, math.inf], [1.0, 1.004, 1.013]
     half = "; 60 % of it for 0.4 % more total error (fairness weight 0.3000)."
     closes = "The gap can be closed for 1.3 % more total error"
-    assert words.trade_off(weights, [1.0, 0.4, 0.0], totals) == closes + half
+    assert words.trade_off(weights, [1.0, 0.4, 0.0], totals, [False] * 3) == closes + half
     part = "50 % of the gap can be closed for 1.3 % more total error."
-    assert words.trade_off(weights, [1.0, 0.9, 0.5], totals) == part
-    assert (
-        words.trade_off(weights, [1.0, 1.0, 1.0], totals) == "No fairness weight narrows the gap."
-    )
+    assert words.trade_off(weights, [1.0, 0.9, 0.5], totals, [False] * 3) == part
+    nothing = words.trade_off(weights, [1.0, 1.0, 1.0], totals, [False] * 3)
+    assert nothing == "No fairness weight narrows the gap."
+    assert words.trade_off(weights, [1.0, 0.4, 0.0], totals, [False, True, True]) == f"{closes}."
     proved = words.proof_of_points(["optimal"] * 2, [1e-9, 2.1e-9], [False] * 2)
     assert proved == "Every point is proved optimal within 3e-9."
     left = words.proof_of_points(["optimal", "feasible"], [2e-6, 0.123], [False] * 2)

@@ -208,6 +208,21 @@ def test_interrupted_work_goes_on_and_ends_with_the_same_bytes(tmp_path, monkeyp
 run = assess.run_split
 
 
+@pytest.mark.parametrize(
+    "change", [{"model": LogisticRegression(C=1e-3)}, {"sample_weight": 1.0 + np.arange(400) % 7}]
+)
+def test_finished_work_of_other_settings_is_not_taken(tmp_path, change):
+    X, y, group = people()
+    given = {"methods": [], "n_components": 2, "metrics": ["roc_auc"], "n_splits": 1}
+    given |= {"inner_splits": 0}
+    first = assess_downstream(X, y, group, **given, checkpoint=tmp_path)
+    second = assess_downstream(X, y, group, **given, **change, checkpoint=tmp_path)
+    assert second.rows == assess_downstream(X, y, group, **given, **change).rows
+    assert second.rows != first.rows
+    other = assess_downstream(X[:, :3], y, group, **given, checkpoint=tmp_path)
+    assert other.rows != first.rows
+
+
 def test_several_processes_find_the_same():
     X, y, group = people()
     one, two = (
@@ -252,6 +267,47 @@ def test_integer_weights_are_repetitions():
     scores = model.predict_proba(pca.transform(scaler.transform(X[test])))[:, 1]
     found = held_out(result, method="PCA", metric="roc_auc", group=None)
     assert found == pytest.approx([roc_auc_score(y[test], scores)], abs=2e-3)
+
+
+def test_weights_of_held_out_rows_count_in_every_metric():
+    """Held-out rows count as often as their weight says: overall, by group, between groups."""
+    from fairlearn.metrics import demographic_parity_difference
+    from sklearn.metrics import accuracy_score, roc_auc_score
+
+    X, y, group = people()
+    train, test = split_of(X, y, group)
+    weight = np.ones(len(X))
+    weight[test] = np.random.default_rng(1).integers(1, 9, len(test))
+    result = assess_downstream(
+        X,
+        y,
+        group,
+        methods=[],
+        n_components=2,
+        metrics=["accuracy", "roc_auc", "demographic_parity_difference"],
+        sample_weight=weight,
+        n_splits=1,
+        inner_splits=0,
+    )
+    scaler = StandardScaler().fit(X[train])
+    model = LogisticRegression(max_iter=1000).fit(scaler.transform(X[train]), y[train])
+    rows = np.repeat(test, weight[test].astype(int))
+    predicted = model.predict(scaler.transform(X[rows]))
+    scores = model.predict_proba(scaler.transform(X[rows]))[:, 1]
+    sides = {"f": group[rows] == "f", "m": group[rows] == "m"}
+    by_group = {a: accuracy_score(y[rows][own], predicted[own]) for a, own in sides.items()}
+    expected = {
+        ("accuracy", None): accuracy_score(y[rows], predicted),
+        **{("accuracy", label): value for label, value in by_group.items()},
+        ("accuracy_difference", None): abs(by_group["f"] - by_group["m"]),
+        ("roc_auc", None): roc_auc_score(y[rows], scores),
+        ("demographic_parity_difference", None): demographic_parity_difference(
+            y[rows], predicted, sensitive_features=group[rows]
+        ),
+    }
+    for (metric, label), value in expected.items():
+        found = held_out(result, method="no reduction", metric=metric, group=label)
+        assert found == pytest.approx([value], abs=1e-9)
 
 
 def test_text_columns_and_several_sensitive_columns():
@@ -371,3 +427,18 @@ def test_a_damaged_checkpoint_is_made_again(tmp_path):
     assert assess_downstream(X, y, group, **settings).to_json() == whole
     with pytest.raises(ValueError, match="is a file; name a folder"):
         assess_downstream(X, y, group, **settings | {"checkpoint": next(tmp_path.iterdir())})
+
+
+def test_a_candidate_within_all_limits_comes_before_a_better_one_that_breaks_some():
+    rule = Rule.parse("highest a with b <= 0.1 and c >= 0.6", ["a", "b", "c"])
+    within = {"a": 0.5, "b": 0.1, "c": 0.6}
+    above, below = {"a": 0.9, "b": 0.3, "c": 0.9}, {"a": 0.8, "b": 0.0, "c": 0.5}
+    assert rule.violation(within) == 0
+    assert rule.violation(above) == pytest.approx(0.2)
+    assert rule.violation(below) == pytest.approx(0.1)
+    assert sorted([above, below, within], key=rule.order) == [within, below, above]
+    unknown = within | {"b": float("nan")}
+    assert rule.violation(unknown) == float("inf")
+    assert min([unknown, above], key=rule.order) is above
+    better = within | {"a": 0.6, "c": 0.9}
+    assert min([within, better], key=rule.order) is better

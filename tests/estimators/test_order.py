@@ -8,8 +8,8 @@ import pytest
 from fairspan import GroupMoments, RobustFairPCA, datasets, load_model
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers import solve
-from fairspan.solvers.ordering import nested_basis
+from fairspan.solvers import SolverOptions, solve
+from fairspan.solvers.ordering import nested_basis, solve_greedy
 from tests.conftest import needs_paper_data
 from tests.test_dominance import errors_of, rows
 
@@ -64,6 +64,34 @@ def test_each_step_of_two_groups_drops_the_best_direction(seed, weight, radius):
         assert best.lower_bound <= value * (1 + 1e-12)
         # With a radius the pieces are concave: each step ends where no small turn helps.
         assert value <= best.objective * (1 + (1e-6 if radius == 0 else 1e-2))
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("disparity", ["gap", "largest"])
+@pytest.mark.parametrize("seed", range(2))
+def test_each_greedy_component_is_the_best_given_those_before_it(n_groups, disparity, seed):
+    X, groups = rows(n_groups, seed, d=4)
+    moments = GroupMoments.from_arrays(X, groups)
+    problem = SubspaceProblem(moments.second_moments, moments.shares, 3)
+    rng = np.random.default_rng(seed)
+    # References differ by the number of components, as the errors of own projections do.
+    references = problem.traces * rng.uniform(0, 0.8, (4, n_groups))
+    radii = np.full(n_groups, 0.0 if seed else 0.2)
+
+    def objective_of(size):
+        given = (moments.shares, 1.0, radii, None, disparity, references[size])
+        return RobustFairObjective(*given)
+
+    found = solve_greedy(problem, objective_of, SolverOptions()).components.T
+    np.testing.assert_allclose(found.T @ found, np.eye(3), atol=1e-12)
+    tried = rng.normal(size=(20_000, 4))
+    for size in (1, 2, 3):
+        before, objective = found[:, : size - 1], objective_of(size)
+        left = tried - tried @ before @ before.T
+        left /= np.linalg.norm(left, axis=1, keepdims=True)
+        errors = problem.errors(before) - np.einsum("ni,aij,nj->na", left, problem.moments, left)
+        value = objective.value(problem.errors(found[:, :size]))
+        assert value <= objective.values(np.maximum(errors, 0.0)).min() + 1e-7 * problem.scale
 
 
 def test_nested_order_of_plain_pca_is_its_own():

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from fairspan import RobustFairPCA
-from fairspan.inference import crossfit, reduction_test
+from fairspan.inference import crossfit, reduction_test, verdict
 from tests.inference.test_crossfit import data, fair
 
 
@@ -78,3 +78,17 @@ def test_more_groups_and_few_rows_have_no_verdict():
     X, groups = data(200)
     kept = np.concatenate([np.flatnonzero(groups == 0), np.flatnonzero(groups == 1)[:4]])
     assert reduction_test(fair(), X[kept], sensitive_features=groups[kept]).verdict is None
+
+
+def test_a_verdict_gives_each_method_its_own_numbers():
+    X, groups = two_worlds()
+    found = verdict(fair(standardize=False), X, sensitive_features=groups)
+    test = reduction_test(fair(standardize=False), X, sensitive_features=groups)
+    assert found.change == test.verdict == "reduced"
+    assert found.errors == pytest.approx(test.plain.group_errors)
+    assert found.fair_errors == pytest.approx(test.fair.group_errors)
+    assert found.difference == pytest.approx(test.plain.difference)
+    assert found.fair_difference == pytest.approx(test.fair.difference)
+    assert abs(found.fair_difference) < 0.5 * abs(found.difference)
+    assert found.difference_interval == pytest.approx(tuple(test.plain.difference_interval))
+    assert found.fair_difference_interval == pytest.approx(tuple(test.fair.difference_interval))

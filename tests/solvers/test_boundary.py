@@ -11,6 +11,7 @@ from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.two_groups.boundary import solve_boundary
 from fairspan.solvers.two_groups.lines import Boundary
+from fairspan.solvers.two_groups.pieces import TwoPieces
 from tests import reference
 
 FAIRNESS_WEIGHTS = (0.0, 0.05, 0.5, 2.5, 20.0)
@@ -263,3 +264,27 @@ def test_rounding_is_subtracted_from_the_bound_of_a_straight_objective(seed):
     assert rounding > 0
     assert found.objective - found.lower_bound >= rounding
     assert found.optimality_gap < 1e-10
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_point_within_the_guard_of_a_path_is_below_the_bound_of_the_path(seed):
+    """Guards as large as the errors: what they are for is seldom more than rounding."""
+    rng = np.random.default_rng(seed)
+    radii = rng.choice([0.0, 0.5, 3.0], 2)
+    references = None if seed % 4 < 2 else rng.exponential(2.0, 2)
+    shares, weight = rng.dirichlet([1.0, 1.0]), float(rng.choice([0.1, 1.0, 5.0]))
+    compared = (None, ("gap", "largest")[seed % 2], references)
+    pieces = TwoPieces(RobustFairObjective(shares, weight, radii, *compared))
+    guard = rng.choice([0.0, 0.2, 1.0]) * rng.exponential(1.0, 2)
+    path = guard + rng.exponential(1.0, (3, 2))
+    bound = pieces.lowest_on([tuple(m) for m in path.tolist()], tuple(guard.tolist())).bound
+    guarded = [pieces.guarded(m, tuple(guard.tolist())) for m in path.tolist()]
+    for part, share in itertools.product((0, 1), np.linspace(0, 1, 30)):
+        middle = (1 - share) * path[part] + share * path[part + 1]
+        for signs in itertools.product((-1, 0, 1), repeat=2):
+            m = np.maximum(middle + signs * guard, 0.0)
+            value = reference.compared_objective(m, shares, weight, radii, *compared)
+            assert value >= bound - 1e-12 * (1 + abs(bound))
+            if share == 0:
+                both = pieces.both(tuple(m.tolist()))
+                assert np.all(np.array(both) >= np.array(guarded[part]) - 1e-12)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -82,6 +85,29 @@ def test_corners_near_an_axis_are_below_both_pieces(seed):
         true = pieces.both((error, y**2))
         for least, value in zip(near._corner(error, y), true, strict=True):
             assert least <= value + 1e-12 * pieces.size((error, y**2))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_between_two_slanted_lines_nothing_is_below_the_bound_near_an_axis(seed):
+    rng = np.random.default_rng([9, seed])
+    objective = RobustFairObjective(
+        rng.dirichlet([1.0, 1.0]),
+        float(rng.choice([0.3, 3.0])),
+        np.array([rng.choice([0.0, 0.5]), rng.uniform(0.5, 5)]),
+        disparity=("gap", "largest")[seed % 2],
+        references=None if seed % 4 < 2 else rng.exponential(5.0, 2),
+    )
+    group = int(rng.integers(2))
+    objective = replace(objective, radii=objective.radii[:: 1 if group else -1])
+    least, most = np.sort(rng.exponential(0.5, 2))
+    fall, rise = rng.choice([0.5, 20.0], 2)
+    y = float(np.sqrt(objective.radii[group])) * rng.choice([0.2, 1.0])
+    bound = _NearAxis(TwoPieces(objective), group, least, most).bound(fall, rise, y)
+    for at, share in itertools.product(np.linspace(0, y, 30), np.linspace(0, 1, 15)):
+        low = max(least - fall * at, 0.0)
+        errors = np.array([low + share * (most + rise * at - low), at**2])
+        value = objective.value(errors[:: 1 if group else -1])
+        assert value >= bound - 1e-12 * (1 + abs(bound))
 
 
 @pytest.mark.parametrize("seed", range(20))

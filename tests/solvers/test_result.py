@@ -13,7 +13,8 @@ from fairspan import RobustFairPCA, certify
 from fairspan.objectives import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import solve
-from fairspan.solvers.result import is_closed, relative_gap, safe_bound
+from fairspan.solvers.many_groups.certified_newton import solve_newton
+from fairspan.solvers.result import SolverResult, is_closed, relative_gap, safe_bound, settled
 from tests import reference
 
 
@@ -101,6 +102,19 @@ def test_what_rounding_hides_of_a_robust_value_counts_in_the_gap(n_groups):
     assert result.optimality_gap < 1e-6
 
 
+@pytest.mark.parametrize("size", [None, 2.0])
+def test_a_value_that_rounding_may_hide_a_visible_share_of_is_not_proved(size):
+    problem = SubspaceProblem(np.array([np.eye(3), 2 * np.eye(3)]), np.array([0.5, 0.5]), 1)
+    value = 2.0 if size is None else -0.5  # references make values small, not gaps
+    found = SolverResult(
+        np.eye(3)[:1], np.ones(2), value, value, "optimal", 3.0, lowest=-math.inf, size=size
+    )
+    for share, status in ((1e-7, "optimal"), (3e-5, "feasible"), (0.1, "feasible")):
+        told = settled(found, problem, unsure=2.0 * share)
+        assert told.status == status
+        assert told.optimality_gap == pytest.approx(share, rel=1e-6)
+
+
 @pytest.mark.parametrize("weight", [1e12, 1e16, 1e20])
 @pytest.mark.parametrize("n_groups", [2, 3, 4])
 def test_weights_beyond_all_digits_keep_the_total_error_and_a_true_bound(n_groups, weight):
@@ -121,6 +135,19 @@ def test_weights_beyond_all_digits_keep_the_total_error_and_a_true_bound(n_group
     assert result.lower_bound >= fair.objective * (1 - 1e-6)
     assert total >= fair.lower_bound * (1 - 1e-6)
     assert (result.status == "optimal") == (result.optimality_gap <= 1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_beyond_references_a_lighter_weight_proves_nothing_of_a_heavy_one(seed):
+    """All groups are better off than their references: the heavier the weight, the lower."""
+    rng = np.random.default_rng(seed)
+    moments, shares = reference.random_moments(rng, 4, 6), np.full(4, 0.25)
+    problem = SubspaceProblem(moments, shares, 2)
+    references = 9 * problem.traces
+    given = (np.full(4, 0.1 * problem.scale), None, "largest", references)
+    objective = RobustFairObjective(shares, 1e8, *given)
+    result = solve_newton(problem, objective, tol=0.0, effort=1e-6)
+    assert result.lower_bound <= result.objective < 0
 
 
 def test_a_bound_below_everything_is_not_reported_beside_a_gap():

@@ -171,7 +171,7 @@ def _sentences(
     first = int(np.argmin(frontier.fairness_weight))
     is_pca = frontier.fairness_weight[first] == frontier.radius[first] == 0
     hidden = any(frontier.is_hidden)
-    numbers = (frontier.fairness_weight, frontier.gap, frontier.total_error)
+    numbers = (frontier.fairness_weight, frontier.gap, frontier.total_error, frontier.dominated)
     offer = "" if hidden else words.trade_off(*(values.tolist() for values in numbers))
     payers = ""
     if is_pca:

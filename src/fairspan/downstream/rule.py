@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -63,9 +64,10 @@ class Rule:
             values[metric] - limit if sign == "<=" else limit - values[metric]
             for metric, sign, limit in self.limits
         ]
-        return max([0.0, *broken])
+        # What is not known keeps no limit.
+        return max([0.0, *(by if by == by else math.inf for by in broken)])
 
     def order(self, values: Mapping[str, float]) -> tuple[float, float]:
         """Return what sorts candidates, the best first: limits before the metric."""
-        value = values[self.metric]
-        return self.violation(values), value if self.lowest else -value
+        value = values[self.metric] if self.lowest else -values[self.metric]
+        return self.violation(values), value if value == value else math.inf

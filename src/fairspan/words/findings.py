@@ -205,8 +205,16 @@ def proof_of_points(status: Sequence[str], gaps: Sequence[float], hidden: Sequen
     )
 
 
-def trade_off(weights: Sequence[float], gaps: Sequence[float], totals: Sequence[float]) -> str:
-    """Say how much of the gap the points of a frontier close, and at what price."""
+def trade_off(
+    weights: Sequence[float],
+    gaps: Sequence[float],
+    totals: Sequence[float],
+    dominated: Sequence[bool],
+) -> str:
+    """Say how much of the gap the points of a frontier close, and at what price.
+
+    A point is not offered as a compromise if another projection serves every group better.
+    """
     first, last = weights.index(min(weights)), gaps.index(min(gaps))
     if not gaps[first] > gaps[last]:
         return "No fairness weight narrows the gap."
@@ -217,7 +225,7 @@ def trade_off(weights: Sequence[float], gaps: Sequence[float], totals: Sequence[
     whole = closed(last) == percent(1.0)
     part = "The gap" if whole else f"{closed(last)} of the gap"
     text = f"{part} can be closed {price(totals[first], totals[last])}"
-    half = [i for i, gap in enumerate(gaps) if gap <= 0.5 * gaps[first]]
+    half = [i for i, gap in enumerate(gaps) if gap <= 0.5 * gaps[first] and not dominated[i]]
     i = min(half, key=totals.__getitem__, default=last)
     if gaps[last] < 0.4 * gaps[first] and i != last:
         cost = price(totals[first], totals[i])
