@@ -135,9 +135,9 @@ def small(n: int = 1000) -> dict[str, Any]:
         result = solve(problem, objective, SolverOptions(effort=0.05))
         best, V = problems.attained(problem, objective, rng, 25)[0]
         known = problems.rounding(problem, objective, V) + 1e-12 * abs(best)
-        above += result.lower_bound > best + known
-        closed += result.optimality_gap <= 1e-8
-        worst = max(worst, (result.objective - best - known) / best)
+        above += int(result.lower_bound > best + known)
+        closed += int(result.optimality_gap <= 1e-8)
+        worst = max(worst, float((result.objective - best - known) / best))
     return {"problems": n, "bounds_above": above, "closed": closed, "worst_value_excess": worst}
 
 
