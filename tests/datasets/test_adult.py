@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import os
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fairspan import datasets
 from fairspan.datasets.adult import adult_bytes
+from tests.conftest import data_directory, needs_paper_data
 
 
 def test_adult_is_read_without_a_data_directory(tmp_path):
@@ -39,11 +38,9 @@ def test_adult_offers_both_sensitive_columns():
         datasets.load("adult", sensitive="age")
 
 
+@needs_paper_data
 def test_adult_is_a_part_of_the_original():
-    original = Path(os.environ.get("FAIRSPAN_DATA", "."), "adult.csv")
-    if not original.exists():
-        pytest.skip("needs the original table")
-    with original.open(encoding="utf-8") as file:
+    with open(data_directory() / "adult.csv", encoding="utf-8") as file:
         whole = [{**row, "fnlwgt": ""} for row in csv.DictReader(file)]
     keys = [name for name in whole[0] if name != "fnlwgt"]
     known = {tuple(row[name] for name in keys) for row in whole}

@@ -353,7 +353,7 @@ def test_frame_json_and_plot(tmp_path):
         ({"metrics": ["goodness"]}, "neither to scikit-learn nor to fairlearn"),
         ({"model": "logistic"}, "neither a classifier nor a regressor"),
         ({"n_components": []}, "at least one value"),
-        ({"n_components": 9}, "PCA with 9 components"),
+        ({"n_components": 9}, "PCA with 9 components cannot be fitted"),
         ({"methods": {"PCA": FairPCA()}}, "'PCA' is always compared"),
         ({"metrics": ["confusion_matrix"]}, "confusion_matrix cannot be computed"),
         (
@@ -411,12 +411,25 @@ def test_losses_of_probabilities_are_given_probabilities():
         assert found == pytest.approx([function(y[test], told)], abs=1e-6)
 
 
-def test_methods_without_a_solution_of_a_size_are_left_out_unless_asked_for():
+def test_methods_without_a_solution_of_a_size_are_left_out_and_named():
     X, y, group = people()
-    result = assess_downstream(X, y, group, n_components=6, n_splits=1, metrics=["accuracy"])
+    with pytest.warns(UserWarning, match="is left out") as told:
+        result = assess_downstream(X, y, group, n_components=6, n_splits=1, metrics=["accuracy"])
+    named = {str(warning.message).partition(" is left")[0] for warning in told}
+    assert named == set(result.left_out) >= {"NullSpaceFairPCA with 6 components"}
     methods = {row["method"] for row in result.rows}
     assert "NullSpaceFairPCA" not in methods
     assert {"PCA", "RobustFairPCA", "no reduction"} <= methods
+
+
+def test_numbers_that_are_not_defined_are_null_in_json():
+    X, _, group = people()
+    y = (group == "f") & (X[:, 0] > 0)
+    settings = {"methods": ["FairPCA"], "n_components": 2, "n_splits": 2, "metrics": ["roc_auc"]}
+    told = json.loads(assess_downstream(X, y, group, **settings).to_json(), parse_constant=int)
+    of_men = [row["value"] for row in told["rows"] if row["group"] == "m"]
+    assert of_men
+    assert set(of_men) == {None}
 
 
 def test_a_damaged_checkpoint_is_made_again(tmp_path):

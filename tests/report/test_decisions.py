@@ -42,3 +42,12 @@ def test_without_a_target_there_is_no_panel_and_moments_have_none():
     moments = GroupMoments.from_arrays(X, groups)
     with pytest.raises(ValueError, match="target needs the rows"):
         report.build(moments, target=target)
+
+
+def test_three_groups_leave_out_what_compares_two():
+    X, groups, target = people()
+    groups = np.where(X[:, 3] > 2, "c", groups)
+    page = report.build(X, sensitive_features=groups, target=target, max_components=2)
+    told = page.content["decisions"]
+    assert "ConvexFairPCA" not in told["rows"]
+    assert told["sentences"][-1].startswith("ConvexFairPCA with 2 components is left out.")

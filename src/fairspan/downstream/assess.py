@@ -25,6 +25,7 @@ from fairspan.downstream.split import Row, Task, possible, run_split
 from fairspan.ground.atomic import replacing
 from fairspan.ground.parameters import check_integer, check_number
 from fairspan.ground.rows import as_known, check_rows, check_weights
+from fairspan.ground.warn import warn
 from fairspan.moments.groups import encode_groups
 from fairspan.words import group_name
 
@@ -68,7 +69,8 @@ def assess_downstream(
         The group of each row; several columns are intersected.
     methods : mapping of names to estimators, or list of names, optional
         Projections, not fitted; names are "PCA", "RobustFairPCA", "FairPCA", "NullSpaceFairPCA" and
-        "ConvexFairPCA". By default all of these, as far as they have a solution of the size.
+        "ConvexFairPCA". All of these by default. A method that has no solution of some size is left
+        out with a warning.
     n_components : int or list of int, default=(2, 5)
         Numbers of components.
     fairness_weights : float or list of float, default=(1.0,)
@@ -120,6 +122,7 @@ def assess_downstream(
     """
     check_integer("n_splits", n_splits, 1)
     check_integer("inner_splits", inner_splits, 0)
+    check_integer("random_state", random_state, 0)
     if not 0 < check_number("test_size", test_size) < 1:
         raise ValueError(f"test_size={test_size!r} must be between 0 and 1.")
     X, steps = _prepared(X, preprocessor)
@@ -141,8 +144,9 @@ def assess_downstream(
         inner_splits=inner_splits,
     )
     parts = task.parts(np.arange(n_rows), n_splits, random_state)
-    if methods is None:
-        task = possible(task, parts[0][0])
+    task, left_out = possible(task, parts[0][0])
+    for name, reason in left_out.items():
+        warn(f"{name} is left out. {reason}", UserWarning)
     store = None if checkpoint is None else _Store(Path(checkpoint), task, parts)
     rows = _run(task, parts, n_jobs, store, progress)
     return DownstreamResult(
@@ -153,6 +157,7 @@ def assess_downstream(
         n_splits=n_splits,
         n_train=len(parts[0][0]),
         n_test=len(parts[0][1]),
+        left_out=left_out,
         metrics=tuple(dict.fromkeys(row["metric"] for row in rows)),
     )
 

@@ -18,6 +18,7 @@ from fairspan.estimators.samadi import FairPCA
 from fairspan.ground.parameters import check_choice, check_integer, check_number, is_listing
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.words import plural
 
 NO_REDUCTION = "no reduction"
 PCA = "PCA"
@@ -58,21 +59,21 @@ class Candidate:
         """What tells candidates apart."""
         return self.method, self.n_components, self.fairness_weight
 
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+        return f"{self.method} with {plural(self.n_components or 0, 'component')}"
+
     def project(self, Z: FloatArray, groups: Any, moments: GroupMoments) -> Any:
         """Fit the projection to training rows; return the function that projects rows."""
         if self.estimator is None:
             return np.asarray
         model = clone(self.estimator)
-        try:
-            if isinstance(model, BaseFairPCA):
-                return model.fit_moments(moments).transform
-            known = inspect.signature(model.fit).parameters
-            given = {"sensitive_features": groups} if "sensitive_features" in known else {}
-            return model.fit(Z, **given).transform
-        except ValueError as error:
-            raise ValueError(
-                f"{self.method} with {self.n_components} components: {error}"
-            ) from error
+        if isinstance(model, BaseFairPCA):
+            return model.fit_moments(moments).transform
+        known = inspect.signature(model.fit).parameters
+        given = {"sensitive_features": groups} if "sensitive_features" in known else {}
+        return model.fit(Z, **given).transform
 
 
 def candidates(methods: Any, n_components: Any, fairness_weights: Any) -> list[Candidate]:

@@ -65,6 +65,8 @@ class DownstreamResult:
         Rows that each split measures on.
     metrics : tuple of str
         Names of all metrics.
+    left_out : dict of str to str
+        Methods that have no solution of some size, and why.
     """
 
     rows: list[Row] = field(repr=False)
@@ -75,6 +77,7 @@ class DownstreamResult:
     n_train: int
     n_test: int
     metrics: tuple[str, ...]
+    left_out: dict[str, str]
 
     def __repr__(self) -> str:
         return (
@@ -125,10 +128,8 @@ class DownstreamResult:
                     method, k, weight = key
                     row = {"method": method, "n_components": k, "fairness_weight": weight}
                     row |= {"metric": metric, "group": group, **self._interval("", found)}
-                    for name, other in (
-                        ("pca", (PCA, k, None)),
-                        ("none", (NO_REDUCTION,) + 2 * (None,)),
-                    ):
+                    others = {"pca": (PCA, k, None), "none": (NO_REDUCTION, None, None)}
+                    for name, other in others.items():
                         against = values.get(other) if other != key else None
                         apart = None if against is None else found - against
                         row |= self._interval(f"minus_{name}_", apart)
@@ -179,7 +180,8 @@ class DownstreamResult:
             JSON: what was done, the summary, and all values.
         """
         about = {key: value for key, value in vars(self).items() if key != "rows"}
-        return json.dumps({**about, "summary": self.summary(), "rows": self.rows}, indent=1)
+        document = {**about, "summary": _known(self.summary()), "rows": _known(self.rows)}
+        return json.dumps(document, indent=1, allow_nan=False)
 
     def plot(self, x: str | None = None, y: str | None = None, ax: Any = None) -> Any:
         """Draw disparity against performance, one point for each candidate.
@@ -222,3 +224,8 @@ class DownstreamResult:
         spread = float(np.std(values, ddof=1)) * np.sqrt(1 / count + self.n_test / self.n_train)
         low, high = mean + spread * stats.t.ppf(defaults.INTERVAL, count - 1)
         return {f"{name}mean": mean, f"{name}low": float(low), f"{name}high": float(high)}
+
+
+def _known(rows: list[Row]) -> list[Row]:
+    """Write numbers that are not defined as None, which JSON knows."""
+    return [{key: None if value != value else value for key, value in row.items()} for row in rows]

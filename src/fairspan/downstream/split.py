@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
-from fairspan.downstream.candidates import PCA, Candidate
+from fairspan.downstream.candidates import NO_REDUCTION, PCA, Candidate
 from fairspan.downstream.measures import Measure, Predictions
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
@@ -103,21 +103,37 @@ def run_split(task: Task, split: int, train: Any, test: Any) -> list[Row]:
     return rows
 
 
-def possible(task: Task, train: Any) -> Task:
-    """Keep the candidates that have a solution on some training rows, PCA's and none's anyway."""
+def possible(task: Task, train: Any) -> tuple[Task, dict[str, str]]:
+    """Try every projection on some training rows; return those that exist, and why others do not.
+
+    Parameters
+    ----------
+    task : Task
+        What is wanted.
+    train : ndarray of int
+        The rows to try on.
+
+    Returns
+    -------
+    tuple
+        The task without the candidates that have no solution, and the reasons by their names.
+    """
     Z, _, moments = _prepared(task, train, train[:1])
-    kept = []
+    kept, left_out = [], {}
     for candidate in task.candidates:
         with warnings.catch_warnings():
+            # What is not proved is said when the splits are run.
             warnings.simplefilter("ignore", ConvergenceWarning)
             try:
                 candidate.project(Z, task.groups[train], moments)
-            except ValueError:
-                if candidate.method == PCA:
-                    raise
+            except ValueError as error:
+                left_out[candidate.name] = str(error)
                 continue
         kept.append(candidate)
-    return replace(task, candidates=kept)
+    if all(candidate.method in (PCA, NO_REDUCTION) for candidate in kept) and left_out:
+        name, reason = next(iter(left_out.items()))
+        raise ValueError(f"{name} cannot be fitted: {reason}")
+    return replace(task, candidates=kept), left_out
 
 
 def _prepared(task: Task, train: Any, test: Any) -> tuple[FloatArray, FloatArray, GroupMoments]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import warnings
 from typing import Any
 
 from fairspan.downstream import assess_downstream
@@ -39,18 +40,21 @@ def decisions(
         What was done, a table, and what it shows in words.
     """
     own = recipe.get_params() | {"standardize": False}
-    result = assess_downstream(
-        X,
-        target,
-        groups,
-        methods=METHODS | {"RobustFairPCA": RobustFairPCA(**own)},
-        n_components=recipe.n_components,
-        fairness_weights=recipe.fairness_weight,
-        sample_weight=weight,
-        n_splits=_SPLITS,
-        inner_splits=0,
-        random_state=seed,
-    )
+    with warnings.catch_warnings():
+        # The panel names the methods that are left out.
+        warnings.filterwarnings("ignore", ".* is left out", UserWarning)
+        result = assess_downstream(
+            X,
+            target,
+            groups,
+            methods=METHODS | {"RobustFairPCA": RobustFairPCA(**own)},
+            n_components=recipe.n_components,
+            fairness_weights=recipe.fairness_weight,
+            sample_weight=weight,
+            n_splits=_SPLITS,
+            inner_splits=0,
+            random_state=seed,
+        )
     cells: dict[str, list[str]] = {}
     for metric in shown_metrics(result):
         for row in result.summary(metric):
@@ -61,7 +65,10 @@ def decisions(
         "splits": _SPLITS,
         "heads": [name.replace("_", " ") for name in shown_metrics(result)],
         "rows": cells,
-        "sentences": against_pca(result),
+        "sentences": [
+            *against_pca(result),
+            *(f"{name} is left out. {reason}" for name, reason in result.left_out.items()),
+        ],
     }
 
 
