@@ -9,14 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairspan.fitting import Counting, Prepared, prepare
+from fairspan.fitting import Prepared, prepare
 from fairspan.ground.types import FloatArray
 from fairspan.judging.case import GroupValues
+from fairspan.objectives.counting import Counting
+from fairspan.objectives.robust import RobustFairObjective
+from fairspan.problem.subspace import SubspaceProblem
 from fairspan.selection.folds import Fold
 from fairspan.selection.grid import Optimum, solve_grid
 from fairspan.selection.scoring import Scoring
-from fairspan.solvers import SolverOptions
+from fairspan.solvers import SolverOptions, SolverResult
 from fairspan.solvers.options import Patience
+from fairspan.solvers.ordering import of_size, solve_greedy
 
 Params = dict[str, Any]
 """n_components, fairness_weight and radius of a candidate."""
@@ -38,6 +42,8 @@ class Judge:
         Whether the gap is measured in the units of the data all the same.
     counting : Counting
         How groups count.
+    is_greedy : bool
+        Whether components are found one by one.
     options : SolverOptions
         Those of the solver.
     patience : Patience
@@ -49,6 +55,7 @@ class Judge:
     standardize: bool
     gap_as_given: bool
     counting: Counting
+    is_greedy: bool
     options: SolverOptions
     patience: Patience
 
@@ -99,16 +106,33 @@ def _fit(
 ) -> tuple[list[Optimum], int]:
     optima, n_eigensolves = [], 0
     for k, same in groupby(candidates, key=lambda params: params["n_components"]):
-        problem = prepared.problem(k, judge.counting)
-        objectives = [
-            judge.counting.objective(
-                prepared.inner, params["fairness_weight"], params["radius"], problem
-            )
-            for params in same
-        ]
+        problem, settings = prepared.problem(k, judge.counting), list(same)
+        if judge.is_greedy:
+            found = [_greedy(prepared, problem, params, judge) for params in settings]
+            optima += [Optimum(one.components.T, one.optimality_gap) for one in found]
+            n_eigensolves += sum(one.n_eigensolves for one in found)
+            continue
+        objectives = [_objective(prepared, problem, params, judge) for params in settings]
         optima += solve_grid(problem, objectives, judge.options, judge.patience)
         n_eigensolves += problem.n_eigensolves
     return optima, n_eigensolves
+
+
+def _objective(
+    prepared: Prepared, problem: SubspaceProblem, params: Params, judge: Judge
+) -> RobustFairObjective:
+    setting = (params["fairness_weight"], params["radius"])
+    return judge.counting.objective(prepared.inner, *setting, problem)
+
+
+def _greedy(
+    prepared: Prepared, problem: SubspaceProblem, params: Params, judge: Judge
+) -> SolverResult:
+    def objective_of(size: int) -> RobustFairObjective:
+        return _objective(prepared, of_size(problem, size), params, judge)
+
+    options = judge.patience.options(judge.options, None)
+    return judge.patience.settle(solve_greedy(problem, objective_of, options))
 
 
 def _errors(second: FloatArray, optima: Sequence[Optimum]) -> FloatArray:

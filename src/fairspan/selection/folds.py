@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from sklearn.model_selection import KFold, check_cv
 
 from fairspan.ground.parameters import check_integer, check_seed, is_listing
 from fairspan.ground.types import FloatArray, IntArray, Label
+from fairspan.moments.blocks import compact
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 
@@ -59,7 +60,7 @@ class Fold:
 
 
 def make_splits(cv: Any, codes: npt.NDArray[Any], random_state: Any) -> list[Split]:
-    """Return the splits that a ``cv`` parameter stands for.
+    """Return the splits that a ``cv`` parameter describes.
 
     Parameters
     ----------
@@ -207,14 +208,6 @@ def _cells(n_rows: int, splits: Sequence[Split]) -> tuple[IntArray, list[tuple[i
     return cells, states
 
 
-def compact(codes: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """Renumber the codes that occur, in order."""
-    present = np.flatnonzero(np.bincount(codes))
-    place = np.zeros(present[-1] + 1, dtype=np.intp)
-    place[present] = np.arange(len(present))
-    return present, place[codes]
-
-
 def _part(whole: GroupMoments, cell: int, labels: tuple[Label, ...]) -> GroupMoments | None:
     rows = [i for i, (which, _) in enumerate(whole.labels) if which == cell]
     if not rows:
@@ -245,9 +238,15 @@ def _checked_fold(
     for name, part in (("training", train), ("validation", validation)):
         missing = [label for label in labels if label not in part.labels]
         if missing:
-            raise ValueError(
-                f"Split {number} of cv has no rows of group {missing[0]!r} in its {name} part, so "
-                "its error is unknown there. Use fewer folds, or a splitter that keeps groups in "
-                "proportion: cv=StratifiedKFold(...), which gets the groups as classes."
-            )
+            refuse_part(number, name, missing[0])
     return Fold(train, validation)
+
+
+def refuse_part(number: int, name: str, label: Label) -> NoReturn:
+    """Refuse a split whose training or validation part has no rows of a group."""
+    raise ValueError(
+        f"Split {number} of cv has no rows of group {label!r} in its {name} part, so "
+        "its error is unknown there. If rows are sorted by group, shuffle them with "
+        "random_state=0; otherwise use fewer folds, or a splitter that keeps groups in "
+        "proportion: cv=StratifiedKFold(...), which gets the groups as classes."
+    )

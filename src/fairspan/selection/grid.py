@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ from fairspan.solvers.two_groups.lines import Point, clip, corner
 from fairspan.solvers.two_groups.pieces import TwoPieces
 
 _SURE = 1e-3
-"""A followed minimum may be this far, relatively, from what the lines around the curve allow."""
+"""A minimum may be this far, relatively, from what is proved; descents end much nearer."""
 _APART = 1e-7
 """Lines closer than this, in radians, have no corner worth having."""
 
@@ -52,7 +53,8 @@ def solve_grid(
     objectives : sequence of RobustFairObjective
         What to minimise; neighbours in the sequence should be alike.
     options : SolverOptions
-        Options for each objective that is not followed.
+        Options for each objective that is not followed; for three groups and more, whose descents
+        end near a minimum in any case, the tolerance of the proof is at least 1e-3.
     patience : Patience
         The work that they share.
 
@@ -66,14 +68,24 @@ def solve_grid(
         known, walk = Boundary(problem), SolverOptions("boundary", tol=options.tol)
         return [_optimum(solve(problem, o, walk, boundary=known)) for o in objectives]
     followed = _follow_all(problem, objectives) if pair else [None] * len(objectives)
+    if problem.n_groups > 2 and options.solver in ("auto", "newton"):
+        options = replace(options, tol=max(options.tol, _SURE))
     optima: list[Optimum] = []
+    solved: list[tuple[float, SolverResult]] = []
     for objective, found in zip(objectives, followed, strict=True):
         if found is None:
-            start = optima[-1].subspace if optima else None
-            result = solve(problem, objective, patience.options(options, start))
-            found = _optimum(patience.settle(result))
+            near = _nearest(solved, objective.fairness_weight)
+            result = patience.settle(solve(problem, objective, patience.options(options, near)))
+            solved.append((objective.fairness_weight, result))
+            found = _optimum(result)
         optima.append(found)
     return optima
+
+
+def _nearest(solved: list[tuple[float, SolverResult]], weight: float) -> SolverResult | None:
+    """Return the last answer to the nearest fairness weight: the radius moves minimisers less."""
+    nearest = min(reversed(solved), key=lambda known: abs(known[0] - weight), default=None)
+    return None if nearest is None else nearest[1]
 
 
 def _optimum(found: SolverResult) -> Optimum:

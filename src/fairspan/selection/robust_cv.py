@@ -13,23 +13,30 @@ from sklearn.utils.validation import validate_data
 
 from fairspan.estimators.base import take_features
 from fairspan.estimators.robust import RobustFairPCA
+from fairspan.estimators.wide import Asked, Checked, Wide, only_moments
 from fairspan.exceptions import NoGroupsWarning
-from fairspan.fitting import prepare, warn_of_small_groups
+from fairspan.fitting import ask_for_groups, prepare, warn_of_small_groups
 from fairspan.ground import defaults
-from fairspan.ground.parameters import check_choice, check_flag, check_listing
-from fairspan.ground.renamed import renamed
-from fairspan.ground.rows import check_real, check_weights
+from fairspan.ground.parameters import check_choice, check_flag, check_listing, renamed
+from fairspan.ground.rows import check_finite, check_real, check_weights, is_dask, named_column
 from fairspan.ground.types import FLOATS
 from fairspan.ground.warn import warn
 from fairspan.judging.case import GroupValues
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups, check_sizes
 from fairspan.moments.projection import CENTERINGS
-from fairspan.selection.evaluate import Judge, Params, evaluate
+from fairspan.moments.small_groups import treated_groups
+from fairspan.moments.sparse import SPARSE_FORMATS
+from fairspan.moments.summary import GroupSummary
+from fairspan.objectives.counting import Counting
+from fairspan.products import RowParts
+from fairspan.selection.by_products import WideFold, evaluate_by_products
+from fairspan.selection.evaluate import Judge, Measured, Params, evaluate
 from fairspan.selection.folds import Fold, given_folds, make_splits, split_moments
 from fairspan.selection.scoring import Scoring, results_table
 from fairspan.selection.winner import WinnerMixin
 from fairspan.solvers.options import Patience
+from fairspan.solvers.result import kind_of_proof
 
 
 @renamed("gap_centring", "gap_centering")
@@ -83,9 +90,13 @@ default="total_plus_gap"
     reference : {"none", "own"} or mapping, default="none"
         What each group's error is compared with, as in RobustFairPCA; "own" is found on the
         training part of each split.
-    group_weights, missing_groups, solver, tol, max_iter
-        As in :class:`RobustFairPCA`. Fits of two groups to the splits are followed along one curve
-        and proved to a relative gap of 1e-3, usually far less; ``tol`` is for all others.
+    order : {"variance", "nested", "greedy"}, default="variance"
+        Which basis of the winner is returned, as in RobustFairPCA. With "greedy", whose subspace is
+        another one, candidates are found greedily on the training part of each split too.
+    group_weights, missing_groups, small_groups, min_rows, solver, tol, max_iter
+        As in :class:`RobustFairPCA`. Fits to the splits are proved to a relative gap of 1e-3,
+        usually far less: for two groups they are followed along one curve, and for more a proof
+        looks no further. ``tol`` is for all others, and for the last fit.
     effort : float, default=1.0
         Multiplies the work that proofs may cost, as in RobustFairPCA; all candidates share that of
         a few fits.
@@ -94,8 +105,14 @@ default="total_plus_gap"
         again the last fit, as in :class:`RobustFairPCA`.
     refit : bool, default=True
         Whether to fit the winner to all rows.
+    route : {"auto", "moments", "products"}, default="auto"
+        How wide rows are treated, dense or sparse, as in RobustFairPCA. By products the fits to a
+        split share one basis, no rows are copied, and all proofs are to ``tol``.
+    failure_probability : float, default=1e-10
+        By products: how probably any gap in ``cv_results_`` may be wrong, all splits and candidates
+        together, and how probably the bound of the last fit may be.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffle, and of the solver's random starts.
+        Seed of the shuffle, of the solver's random starts, and of the random blocks of products.
 
     Attributes
     ----------
@@ -117,6 +134,11 @@ default="total_plus_gap"
         Eigen-solves of all fits together, the last one included.
     n_splits_ : int
         Number of splits.
+    route_ : str
+        Which way the fits went, "moments" or "products".
+    proof_ : str
+        What kind of proof the gaps in ``cv_results_`` have: "deterministic", or with which
+        probability all of them hold.
     components_, mean_, scale_, moments_, group_labels_, group_errors_, total_error_, error_gap_, \
 n_iter_
         As in :class:`RobustFairPCA`.
@@ -157,14 +179,22 @@ n_iter_
     reference: str | Mapping[Any, float] = "none"
     group_weights: str | Mapping[Any, float] = "share"
     missing_groups: str = "raise"
+    small_groups: str = "keep"
+    min_rows: int = defaults.MIN_ROWS
+    order: str = "variance"
     solver: str = "auto"
     tol: float = defaults.TOL
     max_iter: int = defaults.MAX_ITER
     effort: float = defaults.EFFORT
     max_time: float | None = None
     refit: bool = True
+    route: str = "auto"
+    failure_probability: float = defaults.FAILURE_PROBABILITY
     random_state: Any = None
+    # Whether a fit that is under way got a y, and no groups.
+    _y_given = False
 
+    @named_column
     def fit(
         self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -173,11 +203,13 @@ n_iter_
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The data.
+            The data; scipy sparse rows too, if they have so many features that ``route`` allows
+            products.
         y : None
             Ignored.
-        sensitive_features : array-like, frame or dict, optional
-            The group of each row, as in RobustFairPCA.
+        sensitive_features : array-like, frame, dict or str, optional
+            The group of each row, as in RobustFairPCA. A str names a column of X, which is then not
+            a feature.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, in fits and in errors.
 
@@ -187,9 +219,16 @@ n_iter_
             The fitted estimator.
         """
         candidates, scoring = self._candidates(), self._check_parameters()
+        self._y_given = y is not None and sensitive_features is None
+        wide = self._wide(X, sensitive_features, candidates)
+        if wide is not None:
+            self._search_by_products(wide, sample_weight, candidates, scoring)
+            return self._refitted(X, sensitive_features, sample_weight)
         check_real(X)
-        X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
+        X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2, ensure_all_finite=False)
+        check_finite(X, getattr(self, "feature_names_in_", None))
         groups = Groups.of(sensitive_features, len(X), self.missing_groups)
+        groups = treated_groups(groups, self.small_groups, self.min_rows)
         check_sizes(len(groups.labels), len(X))
         weight = None if sample_weight is None else check_weights(sample_weight, len(X))
         splits = make_splits(self.cv, groups.codes, self.random_state)
@@ -212,6 +251,11 @@ n_iter_
             The fitted estimator, as if fitted on the rows with these folds.
         """
         candidates, scoring = self._candidates(), self._check_parameters()
+        if self.small_groups != "keep":
+            raise ValueError(
+                f"small_groups={self.small_groups!r} counts the rows of all folds together, which "
+                "fit does; for moments of folds use small_groups='keep'."
+            )
         moments, made = given_folds(folds)
         take_features(self, moments)
         return self._fit(moments, made, candidates, scoring)
@@ -243,13 +287,79 @@ n_iter_
                     f"radii contains {params['radius']!r}; candidates must be numbers or mappings, "
                     "because only the moments of the folds are known."
                 )
-            self._estimator(params)._check_parameters()
+        settings = self._settings()
+        for params in candidates:
+            RobustFairPCA(**params, **settings)._check_parameters()
         return candidates
 
+    def _settings(self) -> Params:
+        """Return the parameters that all candidates share."""
+        mine, theirs = self.get_params(deep=False), RobustFairPCA().get_params(deep=False)
+        return {name: mine[name] for name in mine.keys() & theirs.keys() - {"n_components"}}
+
     def _estimator(self, params: Params) -> RobustFairPCA:
-        mine = self.get_params(deep=False)
-        shared = mine.keys() & RobustFairPCA().get_params(deep=False).keys() - params.keys()
-        return RobustFairPCA(**params, **{name: mine[name] for name in shared})
+        return RobustFairPCA(**params, **self._settings())
+
+    def _wide(self, X: Any, sensitive_features: Any, candidates: Sequence[Params]) -> Wide | None:
+        """Give rows that go by products, or None for those that do not."""
+        if isinstance(X, RowParts) or (is_dask(X) and self.route == "products"):
+            raise ValueError(
+                "A search by products splits rows in memory, or mapped into it; for rows from "
+                "files, Spark or Dask use fairness_frontier, or fit_moments with the moments of "
+                "each fold."
+            )
+        asked = Asked(
+            self.route,
+            only_moments(
+                small_groups=self.small_groups,
+                reference=self.reference,
+                order=self.order,
+                solver=self.solver,
+            ),
+            max(params["n_components"] for params in candidates),
+            self.missing_groups,
+            self.standardize or self.rescale_folds,
+        )
+        return asked.rows(X, sensitive_features, self._checked)
+
+    def _checked(self, X: Any) -> Checked:
+        check_real(X)
+        options = {"accept_sparse": SPARSE_FORMATS, "ensure_all_finite": False}
+        X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2, **options)
+        return X, getattr(self, "feature_names_in_", None)
+
+    def _search_by_products(
+        self, wide: Wide, sample_weight: Any, candidates: list[Params], scoring: Scoring
+    ) -> None:
+        n_rows = wide.X.shape[0]
+        weight = None if sample_weight is None else check_weights(sample_weight, n_rows)
+        splits = make_splits(self.cv, wide.groups.codes, self.random_state)
+        judge = self._judge(scoring, candidates, len(splits))
+        found, failure = [], 0.0
+        for number, split in enumerate(splits):
+            fold = WideFold.of(wide, weight, number, split, judge.standardize)
+            if number == 0:
+                self._warn_of_nothing_to_compare(judge.counting, fold.train, candidates)
+            measured, chance = evaluate_by_products(
+                fold,
+                candidates,
+                judge,
+                n_proofs=len(splits) * len(candidates),
+                failure_probability=self.failure_probability,
+                random_state=self.random_state,
+            )
+            found.append(measured)
+            failure = max(failure, chance)
+        self._take(found, candidates, scoring)
+        self.route_, self.proof_ = "products", kind_of_proof(failure)
+
+    def _refitted(self, X: Any, sensitive_features: Any, sample_weight: Any) -> Self:
+        """Fit the winner to all rows, by products."""
+        if self.refit:
+            winner = self._estimator(self.best_params_)
+            given = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+            self._set_winner(winner.fit(X, **given))
+        return self
 
     def _fit(
         self,
@@ -258,26 +368,48 @@ n_iter_
         candidates: list[Params],
         scoring: Scoring,
     ) -> Self:
-        model = self._estimator(candidates[0])
-        counting = model._counting()
+        judge = self._judge(scoring, candidates, len(folds))
+        self._warn_of_nothing_to_compare(judge.counting, moments, candidates)
+        found = [evaluate(fold, candidates, judge) for fold in folds]
+        self._take(found, candidates, scoring)
+        self.route_, self.proof_ = "moments", kind_of_proof(0.0)
+        if self.refit:
+            # The winner's attributes are repeated, and its eigen-solves count.
+            self._set_winner(self._estimator(self.best_params_).fit_moments(moments))
+            self.n_eigensolves_ += self.best_estimator_.n_eigensolves_
+        else:
+            # A refit warns of these on its own.
+            warn_of_small_groups(moments, self.best_params_["n_components"])
+            prepare(moments, self.standardize)
+        return self
+
+    def _warn_of_nothing_to_compare(
+        self, counting: Counting, moments: GroupSummary, candidates: Sequence[Params]
+    ) -> None:
         weighted = any(params["fairness_weight"] > 0 for params in candidates)
         if not counting.compares(moments) and weighted:
             warn(
                 "There are fewer than two groups to compare, so fairness_weights have no effect. "
-                "Pass sensitive_features=....",
+                f"{ask_for_groups(self._y_given)}",
                 NoGroupsWarning,
             )
-        patience = Patience(self.effort, len(folds) * len(candidates), self.max_time)
-        judge = Judge(
+        self.__dict__.pop("_y_given", None)
+
+    def _judge(self, scoring: Scoring, candidates: Sequence[Params], n_splits: int) -> Judge:
+        model = self._estimator(candidates[0])
+        return Judge(
             scoring=scoring,
             gap_centering=self.gap_centering,
             standardize=self.standardize or self.rescale_folds,
             gap_as_given=self.rescale_folds,
-            counting=counting,
+            counting=model._counting(),
+            is_greedy=self.order == "greedy",
             options=model._options(),
-            patience=patience,
+            patience=Patience(self.effort, n_splits * len(candidates), self.max_time),
         )
-        found = [evaluate(fold, candidates, judge) for fold in folds]
+
+    def _take(self, found: Sequence[Measured], candidates: list[Params], scoring: Scoring) -> None:
+        """Set what was measured, and the winner's parameters."""
         names = ("score", "total_error", "error_gap")
         measured = {name: np.array([getattr(fold, name) for fold in found]) for name in names}
         worst = np.max([fold.optimality_gap for fold in found], axis=0)
@@ -285,18 +417,9 @@ n_iter_
         self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
         self.best_params_ = candidates[self.best_index_]
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self.n_splits_ = len(folds)
+        self.n_splits_ = len(found)
         self.n_eigensolves_ = sum(fold.n_eigensolves for fold in found)
         self._forget_winner()
-        if self.refit:
-            # The winner's attributes are repeated, and its eigen-solves count.
-            self._set_winner(self._estimator(self.best_params_).fit_moments(moments))
-            self.n_eigensolves_ += self.best_estimator_.n_eigensolves_
-        else:
-            # A refit warns of these by itself.
-            warn_of_small_groups(moments, self.best_params_["n_components"])
-            prepare(moments, self.standardize)
-        return self
 
 
 def _listed(name: str, values: Any) -> list[Any]:

@@ -8,6 +8,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fairspan.estimators.robust import RobustFairPCA
+from fairspan.ground.rows import named_column, remember_groups
 
 _REPEATED = (
     "components_",
@@ -73,6 +74,7 @@ class WinnerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return self._winner().reconstruction_errors(X)
 
+    @named_column
     def score(
         self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> float:
@@ -84,8 +86,8 @@ class WinnerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             The data.
         y : None
             Ignored.
-        sensitive_features : array-like, frame or dict, optional
-            The group of each row.
+        sensitive_features : array-like, frame, dict or str, optional
+            The group of each row. A str names a column of X, which is then not a feature.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
 
@@ -121,6 +123,9 @@ class WinnerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             self.__dict__.pop(name, None)
 
     def _set_winner(self, winner: RobustFairPCA) -> None:
+        remember_groups(winner, self)
         self.best_estimator_ = winner
         for name in _REPEATED:
-            setattr(self, name, getattr(winner, name))
+            # A fit by products has no moments.
+            if hasattr(winner, name):
+                setattr(self, name, getattr(winner, name))
