@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -33,6 +34,19 @@ from tests.certificate.problems import (
 
 def inside(box, errors, slack):
     return (errors >= box.lower - slack).all() and (errors <= box.upper + slack).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rounding_cuts_nothing_off_the_root_box(seed):
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(2, 30))
+    k = int(rng.integers(1, d))
+    diagonals = np.sort(rng.exponential(1.0, (3, d)) ** 3, axis=1)
+    problem = SubspaceProblem(np.array([np.diag(x) for x in diagonals]), np.full(3, 1 / 3), k)
+    box = root_box(problem)
+    for b, x in enumerate(diagonals.tolist()):
+        assert Fraction(box.lower[b]) <= sum(map(Fraction, x[:-k]))
+        assert Fraction(box.upper[b]) >= sum(map(Fraction, x[k:]))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -105,6 +119,22 @@ def test_a_prover_that_starts_at_a_poor_point_still_proves_only_what_is_true(see
     assert prover.thorough() <= lowest * (1 + 1e-11)
 
 
+@pytest.mark.parametrize("radius", [0.0, 0.2])
+def test_with_many_features_no_more_is_proved_than_is_true(radius):
+    """Of so many features nothing is split: what the relaxation leaves open stays open."""
+    rng = np.random.default_rng(0)
+    factors = rng.standard_normal((3, 4, 125))
+    moments = np.einsum("afi,afj->aij", factors, factors) + 0.1 * np.eye(125)
+    problem = SubspaceProblem(moments, np.full(3, 1 / 3), 2)
+    objective = RobustFairObjective(np.full(3, 1 / 3), 1.0, np.full(3, radius))
+    poor = descend(problem, objective, reference.random_subspace(rng, 125, 2), max_iter=1)
+    best = solve_newton(problem, objective)
+    assert poor.value > 1.01 * best.objective
+    again = partial(descend, problem, objective)
+    prover = Prover(problem, objective, poor, 1e-8, Work(20.0), again)
+    assert prover.thorough() <= best.objective * (1 + 1e-10)
+
+
 def three_circles(radius=0.0):
     """Three groups in the plane whose ellipses point 60 degrees apart.
 
@@ -167,6 +197,7 @@ def test_the_estimator_warns_once_and_states_the_gap():
     stated = float(re.search(r"relative gap of ([\d.e+-]+)", str(caught[0].message)).group(1)[:-1])
     assert stated == pytest.approx(model.optimality_gap_, rel=0.1)
     assert stated > model.tol
+    assert "max_time cut the work short" in str(caught[0].message)
     assert model.result_.status == "feasible"
 
 

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from fairspan.certificate.box import Box, root_box
-from fairspan.certificate.closed_form import _ratio, _ratio_from_top, closed_form_bound, parabola
+from fairspan.certificate.closed_form import (
+    Leading,
+    _ratio,
+    _ratio_from_top,
+    closed_form_bound,
+    parabola,
+)
 from fairspan.objectives.mixture import Mixture
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.spectrum import top_space
@@ -55,6 +61,16 @@ def test_no_coordinate_subspace_of_diagonal_moments_falls_below_a_certified_boun
     assert result.lower_bound <= min(values) * (1 + 1e-11)
     if result.status == "optimal":
         assert result.objective <= min(values) * (1 + 1e-8)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_an_eigen_solve_for_other_slopes_proves_nothing(seed):
+    problem, objective, rng = tiny_groups(seed)
+    errors = problem.errors(reference.random_subspace(rng, problem.d, problem.k))
+    mixture, box = random_mixture(rng, objective), root_box(problem)
+    other = Leading(problem, 0.1 * objective.shares)
+    right = closed_form_bound(problem, mixture, errors, box)
+    assert closed_form_bound(problem, mixture, errors, box, other) == right
 
 
 def test_with_smaller_radii_the_closed_form_alone_closes_a_good_part_of_them():

@@ -75,7 +75,7 @@ def test_work_stops_it_and_counts_the_same_on_any_machine():
     counts = []
     for _ in range(2):
         _, problem, objective = draw(5)
-        work = Work(3.0)
+        work = Work(1.0)
         compared = compared_groups(objective)
         solved = solve_node(
             problem,

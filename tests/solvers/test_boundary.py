@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -259,11 +260,15 @@ def test_rounding_is_subtracted_from_the_bound_of_a_straight_objective(seed):
     moments = reference.random_moments(np.random.default_rng(seed), 2, 12)
     problem = SubspaceProblem(moments, np.array([0.4, 0.6]), 3)
     objective = RobustFairObjective(problem.shares, 0.0, np.zeros(2))
-    found = solve_boundary(problem, objective)
+    known = Boundary(problem)
+    known.add(math.atan2(0.6, 0.4))
     rounding = float(problem.shares @ problem.rounding)
     assert rounding > 0
-    assert found.objective - found.lower_bound >= rounding
-    assert found.optimality_gap < 1e-10
+    # From known lines the walk goes on, and here it has nothing left to do.
+    for boundary in (None, known):
+        found = solve_boundary(problem, objective, boundary=boundary)
+        assert found.objective - found.lower_bound >= rounding
+        assert found.optimality_gap < 1e-10
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -288,3 +293,14 @@ def test_no_point_within_the_guard_of_a_path_is_below_the_bound_of_the_path(seed
             if share == 0:
                 both = pieces.both(tuple(m.tolist()))
                 assert np.all(np.array(both) >= np.array(guarded[part]) - 1e-12)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_path_that_leaves_an_axis_is_bounded_where_it_leaves_its_guard(axis):
+    """Up to there the first error may be 0 still, while the second one has fallen."""
+    turn = slice(None, None, -1 if axis else 1)
+    radii = np.array([3.0, 0.0])[turn]
+    pieces = TwoPieces(RobustFairObjective(np.full(2, 0.5), 0.0, radii))
+    path = [(0.0, 3.0)[turn], (1.5, 2.4)[turn]]
+    bound = pieces.lowest_on(path, (1.0, 0.0)[turn]).bound
+    assert bound == pytest.approx(0.5 * 3 + 0.5 * 2.6)

@@ -136,6 +136,25 @@ def test_towards_an_axis_the_other_error_falls_no_faster_than_is_said(seed):
     assert closest < 0.3
 
 
+@pytest.mark.parametrize(("least", "is_settled"), [(1e-15, True), (1e-11, False)])
+def test_a_group_is_of_low_rank_only_where_rounding_explains_the_rest(least, is_settled):
+    """Of a variance of 1e-11 nothing may be dropped: with a radius it shows by its root."""
+    moments = np.array([np.eye(4), np.diag([1.0, 1.0, least, 0.0])])
+    problem = SubspaceProblem(moments, np.array([0.5, 0.5]), 2)
+    assert (_Deflated.of(problem, 1) is not None) == is_settled
+
+
+@pytest.mark.parametrize("other", [(0.1, 2.0), (2.0, 0.1), (0.0, 1.0), (1.0, 0.0)])
+def test_the_other_error_falls_by_what_turns_out_of_the_range_as_well(other):
+    """Without any cross term: at depth y the subspace has turned by an angle of sine y / sqrt 3."""
+    moments = np.array([np.diag(other), np.diag([3.0, 0.0])])
+    deflated = _Deflated.of(SubspaceProblem(moments, np.array([0.5, 0.5]), 1), 1)
+    for sign, y in itertools.product((1.0, -1.0), (0.5, 0.01)):
+        fall = deflated.fall(sign, deflated.extreme(sign), y, 1e-14)
+        true = max(sign * (other[1] - other[0]), 0.0) * y**2 / 3
+        assert true - 1e-12 <= fall * y <= true + 1e-5 * y
+
+
 def reference_errors(moments: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """Errors of boundary points, by plain eigen-solves, and of random subspaces."""
     d = moments.shape[1]

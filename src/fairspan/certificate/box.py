@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from fairspan.certificate.work import Work
 from fairspan.ground.types import UNIT, FloatArray
 from fairspan.objectives.mixture import Mixture
+from fairspan.problem.spectrum import whole_spectrum
 from fairspan.problem.subspace import SubspaceProblem
 
 _EVALUATIONS = 8
@@ -37,15 +39,27 @@ def root_box(problem: SubspaceProblem) -> Box:
     Returns
     -------
     Box
-        The bounds; two eigen-solves a group.
+        The bounds; one eigen-solve a group.
     """
-    units = np.eye(problem.n_groups)
-    lower = np.array([problem.best_subspace(unit).sigma for unit in units])
-    upper = problem.traces
-    # The trailing end of a large spectrum is crowded, slow to find and almost 0.
-    if not problem.is_large:
-        upper = -np.array([problem.best_subspace(-unit).sigma for unit in units])
-    return Box(np.maximum(lower, 0.0), upper)
+    if problem.is_large:
+        # The trailing end of a large spectrum is crowded, slow to find and almost 0.
+        units = np.eye(problem.n_groups)
+        lower = np.array([problem.best_subspace(unit).sigma for unit in units])
+        return Box(np.maximum(lower, 0.0), problem.traces)
+    ends = np.array([_extremes(problem, a) for a in range(problem.n_groups)]).T
+    return Box(np.maximum(ends[0], 0.0), ends[1])
+
+
+def _extremes(problem: SubspaceProblem, group: int) -> tuple[float, float]:
+    """Bound the smallest and the largest error of a group by its eigenvalues."""
+    problem.n_eigensolves += 1
+    M, trace, k = problem.moments[group], float(problem.traces[group]), problem.k
+    rounding = 4 * problem.d * UNIT * math.sqrt(float(np.vdot(M, M))) + 8 * UNIT * abs(trace)
+    values, _, found = whole_spectrum(np.array(M), vectors=False)
+    if not found:
+        return 0.0, trace
+    least, most = trace - float(values[-k:].sum()), trace - float(values[:k].sum())
+    return least - rounding, most + rounding
 
 
 def tighten(
@@ -85,6 +99,9 @@ def tighten(
     """
     intercepts, slope = mixture.chords(box.lower, box.upper)
     room = best - float(intercepts.sum()) - mixture.constant
+    # What rounding does to chords: next to 0 they are steep, and small beside the radius.
+    sizes = mixture.gross.value(box.upper) + mixture.gross.value(box.lower) + abs(best)
+    room += (16 + problem.n_groups) * UNIT * sizes
     lower, upper = box.lower.copy(), box.upper.copy()
     for b, unit in enumerate(np.eye(problem.n_groups)):
         if work.is_spent():
@@ -101,7 +118,7 @@ def _least(problem: SubspaceProblem, unit: FloatArray, slope: FloatArray, room: 
     low, high, best = 0.0, np.inf, -np.inf
     for _ in range(_EVALUATIONS):
         found = problem.best_subspace(unit + y * slope)
-        best = max(best, found.sigma - y * room)
+        best = max(best, found.sigma - y * room - 4 * UNIT * abs(y * room))
         if float(slope @ found.errors) > room:
             low = y
         else:

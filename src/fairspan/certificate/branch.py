@@ -69,17 +69,21 @@ class Prover:
         return bool(self.objective.radii.any())
 
     def quick(self) -> float:
-        """The closed form on a box that costs nothing, then on the root box."""
-        bound, known = -np.inf, self.known
+        """The closed form without bounds on the errors, which costs least; then on the root box."""
+        bound, large = -np.inf, self._curved and self.problem.is_large
         # With many features the root box costs less than a second closed form.
-        if not (self._curved and self.problem.is_large):
-            free = Box(np.zeros(len(known.errors)), self.problem.traces)
-            bound = closed_form_bound(self.problem, known.mixture, known.errors, free)
+        if not large:
+            none = np.zeros(self.problem.n_groups)
+            bound = self._closed_form(Box(none, none + np.inf))
         if bound >= self.enough or not self._curved:
             return bound
-        self._root = root_box(self.problem)
-        closed = closed_form_bound(self.problem, known.mixture, known.errors, self._root)
-        return max(bound, closed)
+        self._root = self._root or root_box(self.problem)
+        return max(bound, self._closed_form(self._root))
+
+    def _closed_form(self, box: Box) -> float:
+        known = self.known
+        touch = known.errors if known.touch is None else known.touch
+        return closed_form_bound(self.problem, known.mixture, touch, box, known.leading)
 
     def learn(self, known: Known) -> bool:
         """Take a subspace as the best one known if it is; say so."""
@@ -103,7 +107,7 @@ class Prover:
                 )
                 if closed:
                     return self.enough
-            if self.problem.d >= _LARGE:
+            if self.problem.d >= _LARGE or not self.problem.is_whole:
                 bound = relax_large(
                     self.problem,
                     self.objective,

@@ -30,12 +30,40 @@ _SHARES = (0.5, 0.25, 0.75, 0.1, 0.9)
 """Places in the eigengap at which the lemma is tried."""
 _PLENTY = 0.5
 """A ratio below this is as good as a smaller one: what it costs is of the second order."""
+_MUCH, _LITTLE = 0.9, 1e-14
+"""So is this one where what it multiplies is such a share of what is added up: rounding."""
 _NARROWEST = min(*_SHARES, 1 - max(_SHARES))
 """The smallest distance of these places from an end of the gap, as a share of it."""
 
 
+class Leading:
+    """The subspace that minimises a weighted sum of group errors, with the spectrum behind it.
+
+    Parameters
+    ----------
+    problem : SubspaceProblem
+        Moments and number of components.
+    slope : ndarray of shape (n_groups,)
+        The weights; one eigen-solve of their combination of moments.
+    """
+
+    def __init__(self, problem: SubspaceProblem, slope: FloatArray) -> None:
+        problem.n_eigensolves += 1
+        self.slope = slope
+        if problem.is_large:
+            self.spectrum = problem.top(slope)
+        else:
+            self.spectrum = top_space(problem.combination(slope), problem.d)
+        self.subspace = self.spectrum.vectors[:, : problem.k]
+        self.errors = problem.errors(self.subspace)
+
+
 def closed_form_bound(
-    problem: SubspaceProblem, mixture: Mixture, errors: FloatArray, box: Box
+    problem: SubspaceProblem,
+    mixture: Mixture,
+    errors: FloatArray,
+    box: Box,
+    leading: Leading | None = None,
 ) -> float:
     """Bound the objective of every subspace whose errors lie in a box.
 
@@ -46,9 +74,12 @@ def closed_form_bound(
     mixture : Mixture
         A mixture of pieces, best one that is stationary at the errors.
     errors : ndarray of shape (n_groups,)
-        Errors of a subspace near the minimum.
+        Where the tangent touches: errors of a subspace near the minimum, or near those.
     box : Box
-        Bounds on the errors of the subspaces in question.
+        Bounds on the errors of the subspaces in question; where there are none above, only the
+        cheapest proof is tried.
+    leading : Leading, optional
+        The eigen-solve for the slopes of the mixture at the errors, where it is known.
 
     Returns
     -------
@@ -58,28 +89,34 @@ def closed_form_bound(
     radii = mixture.objective.radii
     if ((errors <= 0) & (radii > 0)).any():
         return -np.inf
-    problem.n_eigensolves += 1
-    slope = mixture.slopes(np.where(errors > 0, errors, 1.0))
-    C = problem.combination(slope)
-    spectrum = top_space(C, problem.k if problem.is_large else problem.d)
-    k = problem.k
-    kept = spectrum.bound if problem.is_large else float(spectrum.values[:k].sum())
-    best = problem.errors(spectrum.vectors[:, :k])
+    positive = np.where(errors > 0, errors, 1.0)
+    slope, gross = mixture.slopes(positive), mixture.gross
+    if leading is None or not np.array_equal(slope, leading.slope):
+        leading = Leading(problem, slope)
+    spectrum = leading.spectrum
+    kept = spectrum.bound if problem.is_large else float(spectrum.values[: problem.k].sum())
     sigma = float(slope @ problem.traces) - kept
     sigma -= 4 * problem.d * UNIT * float(np.abs(slope) @ problem.traces)
     tangent = mixture.value(errors) + sigma - float(slope @ errors)
+    # What heavy weights count up and down may cancel, and their rounding does not.
+    sizes = float(gross.slopes(positive) @ problem.traces) + gross.value(errors)
+    tangent -= (8 + problem.n_groups) * UNIT * sizes
     κ = parabola(mixture, errors, box.lower)
     if not κ.any():
         return tangent
-    apart = best - errors
+    apart = leading.errors - errors
     width = np.maximum(box.upper - errors, errors - box.lower) + np.abs(apart)
-    reach = float(0.5 * κ @ width**2)
-    ratio = _ratio_from_top if problem.is_large else _ratio
-    ρ = ratio(problem, spectrum, κ, reach)
+    # Where the box has no end, a group that does not bend adds nothing all the same.
+    reach = float(0.5 * κ @ np.where(κ > 0, width, 0.0) ** 2)
+    lost = 0.5 * float(κ @ apart**2)
+    if problem.is_large:
+        ρ = _ratio_from_top(problem, spectrum, κ, reach)
+    else:
+        ρ = _ratio(problem, spectrum, κ, reach, _MUCH if lost <= _LITTLE * sizes else _PLENTY)
     if not ρ < 1:
         return -np.inf
     # (1 + η) ρ = 1 leaves 1 + 1/η = 1 / (1 - ρ).
-    return tangent - 0.5 / (1 - ρ) * float(κ @ apart**2)
+    return tangent - lost / (1 - ρ)
 
 
 def parabola(mixture: Mixture, m: FloatArray, lower: FloatArray) -> FloatArray:
@@ -107,7 +144,13 @@ def parabola(mixture: Mixture, m: FloatArray, lower: FloatArray) -> FloatArray:
     return np.asarray(mixture.above * bend + mixture.below * np.where(m < radii, flat, bend))
 
 
-def _ratio(problem: SubspaceProblem, spectrum: TopSpace, κ: FloatArray, reach: float) -> float:
+def _ratio(
+    problem: SubspaceProblem,
+    spectrum: TopSpace,
+    κ: FloatArray,
+    reach: float,
+    plenty: float = _PLENTY,
+) -> float:
     """ρ: how much of the growth the parabola can eat up, the best over a few ν."""
     k, θ, vectors = problem.k, spectrum.values, spectrum.vectors
     gap = float(θ[k - 1] - θ[k])
@@ -117,19 +160,22 @@ def _ratio(problem: SubspaceProblem, spectrum: TopSpace, κ: FloatArray, reach: 
     active = κ > 0
     weight = np.sqrt(0.5 * κ[active])
     turned = vectors.T @ problem.moments[active] @ vectors * weight[:, None, None]
-    top, low, off = turned[:, :k, :k], turned[:, k:, k:], turned[:, :k, k:]
-    across = 2 * _in_units(off, θ[:k, None] - θ[None, k:])
-    apart = _largest_square(across)
-    best = np.inf
-    for share in _SHARES:
-        ν = θ[k] + share * gap
-        above, below = θ[:k] - ν, ν - θ[k:]
-        inside = _in_units(top, 0.5 * (above[:, None] + above))
-        outside = _in_units(low, 0.5 * (below[:, None] + below))
-        first = _largest_square(np.hstack([across, inside, outside]))
-        largest = np.maximum(_largest(top, above), _largest(low, below))
-        best = min(best, first, _combined(apart, float(largest @ largest), reach))
-        if doubt * best < _PLENTY:
+    flat = turned.reshape(len(turned), -1)
+    top = np.arange(problem.d) < k
+    best, apart = np.inf, None
+    for share in _SHARES if reach < np.inf else _SHARES[:1]:
+        # Distances from ν: those of two eigenvalues add up to their difference across the gap.
+        growth = np.abs(θ - (θ[k] + share * gap))
+        units = np.sqrt(2 / (growth[:, None] + growth))
+        best = min(best, _largest_square(flat * units.ravel()))
+        if doubt * best < plenty or reach == np.inf:
+            break
+        if apart is None:
+            apart = _largest_square(flat * (units * (top[:, None] != top)).ravel())
+        blocks = (turned[:, :k, :k], growth[:k]), (turned[:, k:, k:], growth[k:])
+        largest = np.maximum(*(_largest(block, size) for block, size in blocks))
+        best = min(best, _combined(apart, float(largest @ largest), reach))
+        if doubt * best < plenty:
             break
     return doubt * best
 
@@ -151,23 +197,17 @@ def _ratio_from_top(
     doubt = _doubt(problem, θ, float(θ[-1] - rest))
     if doubt == np.inf:
         return np.inf
-    active = κ > 0
-    weight = np.sqrt(0.5 * κ[active])
-    image = np.array([problem.moments[a] @ V for a in np.flatnonzero(active).tolist()])
-    image *= weight[:, None, None]
-    top = V.T @ image
-    off = (image - V @ top).transpose(0, 2, 1)
-    across = 2 * _in_units(off, np.repeat((θ - rest)[:, None], len(V), axis=1))
-    apart = _largest_square(across)
+    groups = np.flatnonzero(κ > 0).tolist()
+    weight = np.sqrt(0.5 * κ[groups])
+    top, across = problem.blocks(groups, V, θ - rest)
+    top *= weight[:, None, None]
+    apart = 4 * float(np.linalg.eigvalsh(across * np.outer(weight, weight))[-1])
     # Blocks orthogonal to the eigenspace are at most their traces, the errors; only where that
     # is not enough are their largest eigenvalues found.
-    low = problem.errors(V)[active] * weight
+    low = problem.errors(V)[groups] * weight
     best = doubt * _best_share(θ, rest, top, low, apart, reach)
     if best >= 1:
-        low = (
-            np.array([_largest_outside(problem, a, V) for a in np.flatnonzero(active).tolist()])
-            * weight
-        )
+        low = np.array([problem.largest_outside(a, V) for a in groups]) * weight
         best = doubt * _best_share(θ, rest, top, low, apart, reach)
     return best
 
@@ -181,16 +221,6 @@ def _best_share(
         largest = np.maximum(_largest(top, θ - ν), low / (ν - rest))
         best = min(best, _combined(apart, float(largest @ largest), reach))
     return best
-
-
-def _largest_outside(problem: SubspaceProblem, group: int, V: FloatArray) -> float:
-    """Bound the largest eigenvalue of a group's moment orthogonal to a subspace."""
-    problem.n_eigensolves += 1
-    M = problem.moments[group]
-    image = M @ V
-    outside = M - image @ V.T
-    outside -= V @ (image.T - (V.T @ image) @ V.T)
-    return top_space(0.5 * (outside + outside.T), 1).bound
 
 
 def _combined(apart: float, squares: float, reach: float) -> float:

@@ -21,17 +21,19 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.linalg.lapack import dgesv, dposv
 
 from fairspan.certificate.work import Work
 from fairspan.ground.types import UNIT, FloatArray
+from fairspan.problem.spectrum import whole_spectrum
 
-_SHRINK = 0.1
+_SHRINK = 0.03
 """How fast the barrier is lowered."""
 _LOWEST = 1e-12
 """The barrier ends at this share of the program's size."""
-_CENTRED = 0.5
+_CENTRED = 5.0
 """The Newton decrement, in units of μ, from which on the barrier is lowered."""
-_LAST = 0.01
+_LAST = 0.1
 """The same for the last barrier."""
 _ITERATIONS = 150
 
@@ -62,11 +64,17 @@ class Program:
     spread: FloatArray
     sums: FloatArray
     size: float
-    norms: FloatArray = field(init=False, repr=False)
+    _flat: FloatArray = field(init=False, repr=False)
+    _each: FloatArray = field(init=False, repr=False)
+    _most: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        norms = np.linalg.norm(self.matrices.reshape(len(self.matrices), -1), axis=1)
-        object.__setattr__(self, "norms", norms)
+        flat = self.matrices.reshape(len(self.matrices), -1)
+        reach = math.sqrt(self.d) * np.linalg.norm(flat, axis=1)
+        each = np.abs(self.constants) + reach @ np.abs(self.spread)
+        most = float(each[self.sums.any(axis=0)].max(initial=0.0))
+        for name, value in (("_flat", flat), ("_each", each), ("_most", most)):
+            object.__setattr__(self, name, value)
 
     @property
     def d(self) -> int:
@@ -75,17 +83,17 @@ class Program:
 
     def combination(self, z: FloatArray) -> FloatArray:
         """Give A(z)."""
-        flat = self.matrices.reshape(len(self.matrices), -1)
-        return np.asarray(((self.spread @ z) @ flat).reshape(self.d, self.d))
+        return np.asarray(((self.spread @ z) @ self._flat).reshape(self.d, self.d))
+
+    def missed(self, z: FloatArray) -> float:
+        """Bound how far multipliers are from some whose sums are 1."""
+        return 16 * float(np.abs(self.sums @ z - 1).max(initial=0.0))
 
     def rounding(self, z: FloatArray, norm: float) -> float:
         """Give what rounding may add to a bound: eigenvalues, sums, and multipliers that miss 1."""
-        n, total = len(self.matrices), math.sqrt(self.d)
-        each = np.abs(self.constants) + total * (self.norms @ np.abs(self.spread))
-        missed = float(np.abs(self.sums @ z - 1).max(initial=0.0))
-        free = self.sums.any(axis=0)
-        off = 16 * missed * float(each[free].max(initial=0.0))
-        return 4 * self.d * UNIT * norm + (n + len(z) + 4) * UNIT * float(each @ z) + off
+        terms = len(self.matrices) + len(z) + 4
+        summed = terms * UNIT * float(self._each @ z)
+        return 4 * self.d * UNIT * norm + summed + self.missed(z) * self._most
 
 
 @dataclass
@@ -111,7 +119,7 @@ class _Point:
     def __init__(self, program: Program, z: FloatArray, mu: float, near: float | None) -> None:
         self.z, self.mu = z, mu
         A = program.combination(z)
-        self.θ, self.Q = np.linalg.eigh(A)
+        self.θ, self.Q = _spectrum(A)
         self.ν = _level(self.θ, mu, program.k, near)
         t = (self.θ - self.ν) / mu
         self.root = np.sqrt(t * t + 4)
@@ -123,11 +131,19 @@ class _Point:
         self.t = t
         constant = float(program.constants @ z)
         log = float(np.log(small).sum() + np.log1p(-small).sum())
-        smooth = float(self.θ @ self.x) + mu * log
+        # Through ν, whose rounding leaves the sum of x a little off k: it shows only squared here.
+        smooth = mu * (float(t @ self.x) + log) + self.ν * program.k
         self.value = constant - smooth + mu * float(np.log(z).sum())
         kept = float(self.θ[-program.k :].sum())
         norm = float(np.linalg.norm(self.θ))
         self.bound = constant - kept - program.rounding(z, norm)
+
+
+def _spectrum(A: FloatArray) -> tuple[FloatArray, FloatArray]:
+    values, vectors, found = whole_spectrum(A)
+    if not found:
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+    return values, vectors
 
 
 def _level(θ: FloatArray, mu: float, k: int, near: float | None) -> float:
@@ -216,7 +232,7 @@ def _cost(program: Program) -> float:
 def _directions(program: Program, at: _Point) -> tuple[FloatArray, FloatArray, float]:
     """The Newton step, the derivative of the centre in μ, and the Newton decrement."""
     z, mu, n = at.z, at.mu, len(program.matrices)
-    turned = at.Q.T @ program.matrices @ at.Q
+    turned = _turned(program, at.Q)
     diagonal = np.einsum("jaa->ja", turned)
     slope = 1 / (at.root * (at.root + 2)) / mu
     apart = at.θ[:, None] - at.θ
@@ -245,8 +261,18 @@ def _directions(program: Program, at: _Point) -> tuple[FloatArray, FloatArray, f
     system[N:, :N], system[:N, N:] = rows, rows.T
     aim = np.zeros((len(system), 2))
     aim[:N, 0], aim[:N, 1] = z * gradient / size, z * turning / size
-    steps = z[:, None] * np.linalg.solve(system, aim)[:N]
+    solved, info = dgesv(system, aim, overwrite_a=1, overwrite_b=1)[2:]
+    if info != 0:
+        raise np.linalg.LinAlgError("Singular matrix")
+    steps = z[:, None] * solved[:N]
     return steps[:, 0], steps[:, 1], float(steps[:, 0] @ gradient)
+
+
+def _turned(program: Program, Q: FloatArray) -> FloatArray:
+    """Give Q' K_j Q for all j, by two large products: many small ones would be slow."""
+    n, d = len(program.matrices), program.d
+    half = (program.matrices.reshape(-1, d) @ Q).reshape(n, d, d).transpose(0, 2, 1)
+    return np.asarray((half.reshape(-1, d) @ Q).reshape(n, d, d))
 
 
 def _search(
@@ -269,6 +295,9 @@ def on_sums(program: Program, z: FloatArray, rounds: int = 3) -> FloatArray:
     """Bring multipliers back to their sums by changes in proportion to them."""
     for _ in range(rounds):
         rows = program.sums * z
-        prices = np.linalg.lstsq(rows @ rows.T, 1 - program.sums @ z, rcond=None)[0]
+        missing = 1 - program.sums @ z
+        prices, info = dposv(rows @ rows.T, missing)[1:]
+        if info != 0:
+            prices = np.linalg.lstsq(rows @ rows.T, missing, rcond=None)[0]
         z = np.maximum(z + z * (rows.T @ prices), 0.1 * z)
     return z

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from fairspan.certificate.closed_form import Leading
 from fairspan.ground.types import FloatArray
 from fairspan.objectives.mixture import Mixture
 
@@ -26,6 +27,14 @@ class Known(Protocol):
     @property
     def mixture(self) -> Mixture:
         """The mixture."""
+
+    @property
+    def touch(self) -> FloatArray | None:
+        """Errors at which the mixture's tangent proves most; None for the subspace's own."""
+
+    @property
+    def leading(self) -> Leading | None:
+        """The eigen-solve for the mixture's slopes there, where it is known."""
 
     @property
     def history(self) -> list[float]:

@@ -12,7 +12,7 @@ from fairspan.certificate.box import Box
 from fairspan.certificate.fantope import Program, Relaxed, maximise, on_sums
 from fairspan.certificate.pieces import Centre, Columns
 from fairspan.certificate.work import Work
-from fairspan.ground.types import FloatArray
+from fairspan.ground.types import UNIT, FloatArray
 from fairspan.objectives.mixture import Mixture
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
@@ -195,18 +195,30 @@ def _read(
     errors = np.maximum(problem.traces - np.einsum("ade,de->a", problem.moments, X), 0.0)
     model = program.constants - np.einsum("jde,de->j", program.matrices, X) @ program.spread
     weighed = dict(zip(last, np.split(model * found.multipliers, ends), strict=True))
-    chords = columns.mixture(objective, last["pieces"])
+    z = on_sums(program, found.multipliers)
+    summed = dict(zip(last, np.split(z, ends), strict=True))
+    chords = columns.mixture(objective, summed["pieces"])
     parts = [chords]
     for centre in node.centres:
-        weights = last["tangent", centre]
+        weights = summed["tangent", centre]
         every = (np.array([getattr(m, name) for m in centre.mixtures]) for name in _PARTS)
         parts.append(Mixture(objective, *(weights @ of for of in every)))
-    whole = Mixture(objective, *(sum(getattr(m, name) for m in parts) for name in _PARTS))
+    # Weights whose sums are not quite 1 make a mixture that may exceed the objective by so much.
+    excess = (program.missed(z) + len(z) * UNIT) * _largest_piece(objective, problem.traces)
+    above, below, constants = (sum(getattr(m, name) for m in parts) for name in _PARTS)
+    whole = Mixture(objective, above, below, constants - excess)
     lost = chords.value(errors) - float(weighed["pieces"].sum())
     tangents = sum(float(weighed["tangent", centre].sum()) for centre in node.centres)
     bent = sum(m.value(errors) for m in parts[1:]) - tangents
     weights = whole.slopes(np.maximum(errors, 1e-12 * problem.traces.max()))
     return Solved(solved, X, found.vectors, constant, matrix, slopes, weights, whole, lost, bent)
+
+
+def _largest_piece(objective: RobustFairObjective, upper: FloatArray) -> float:
+    """Bound every piece, whatever it counts up and down, for errors up to some."""
+    c, root, edge = objective.counting, np.sqrt(upper), np.sqrt(objective.radii)
+    counted = (objective.shares + c.up + c.down_best) @ (root + edge) ** 2
+    return float(counted + np.abs(c.up_constant).max() + np.abs(c.down_constant).max())
 
 
 def _blocks(

@@ -18,15 +18,22 @@ import numpy as np
 from fairspan.ground.types import FloatArray
 from fairspan.objectives.robust import Pair, RobustFairObjective
 
+Pieces = tuple[tuple[Pair, float], ...]
+"""Pairs of groups and the weights of their pieces."""
+
 
 @dataclass(frozen=True)
 class Mixture:
-    """A mixture of pieces, by its two coefficients for each group and a constant."""
+    """A mixture of pieces, by its two coefficients for each group and a constant.
+
+    Where it is known, which pieces it is made of and their weights.
+    """
 
     objective: RobustFairObjective
     above: FloatArray
     below: FloatArray
     constant: float = 0.0
+    pieces: Pieces = ()
 
     @classmethod
     def of_pairs(
@@ -40,7 +47,15 @@ class Mixture:
         c = objective.counting
         above = np.maximum(objective.shares + c.up * rows - c.down_worst * columns, 0.0)
         constant = float(rows @ c.up_constant - columns @ c.down_constant)
-        return cls(objective, above, c.down_best * columns, constant)
+        used = tuple((p, w) for p, w in zip(pairs, weights.tolist(), strict=True) if w > 0)
+        return cls(objective, above, c.down_best * columns, constant, used)
+
+    @property
+    def gross(self) -> Mixture:
+        """The same without cancellation, never smaller: what rounding is measured by."""
+        c = self.objective.counting
+        constant = float(np.abs(c.up_constant).max() + np.abs(c.down_constant).max())
+        return Mixture(self.objective, self.above, -self.below, constant)
 
     def terms(self, m: FloatArray) -> FloatArray:
         """Each group's part of h(m)."""

@@ -359,7 +359,7 @@ class RobustFairObjective:
 
 def largest_difference(up: FloatArray, down: FloatArray) -> tuple[IntArray, IntArray]:
     """Find a != b with the largest up_a - down_b, along the last axis."""
-    a, b = np.argmax(up, axis=-1), np.argmin(down, axis=-1)
+    a, b = up.argmax(axis=-1), down.argmin(axis=-1)
     clash = a == b
     if not clash.any():
         return a, b
@@ -371,4 +371,6 @@ def largest_difference(up: FloatArray, down: FloatArray) -> tuple[IntArray, IntA
 
 
 def _at(values: FloatArray, index: IntArray) -> FloatArray:
+    if values.ndim == 1:
+        return np.asarray(values[index])
     return np.asarray(np.take_along_axis(values, index[..., None], -1)[..., 0])

@@ -18,6 +18,7 @@ from bisect import bisect
 import numpy as np
 
 from fairspan.ground.types import FloatArray
+from fairspan.moments.second_moments import Stack
 from fairspan.problem.spectrum import top_space
 
 LEAST_DIFFERENCE, LARGEST_DIFFERENCE = -0.25 * math.pi, 0.75 * math.pi
@@ -37,7 +38,7 @@ class ReducedBasis:
         Dimension of the eigenspaces.
     """
 
-    def __init__(self, moments: FloatArray, k: int) -> None:
+    def __init__(self, moments: Stack, k: int) -> None:
         self.moments, self.k = moments, k
         d = moments.shape[1]
         self.basis = np.empty((d, 0))
@@ -46,7 +47,7 @@ class ReducedBasis:
         self.grams = np.empty((2, 2, 0, 0))
         self.angles: list[float] = []
         self.rests: list[float] = []
-        self.scale = float(np.einsum("aii->", moments))
+        self.scale = float(sum(np.trace(moments[a]) for a in range(2)))
 
     def widest(self, weights: FloatArray) -> FloatArray | None:
         """Weights worth a full eigen-solve before these, when questions keep leaving the range.

@@ -13,12 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from fairspan.ground.types import UNIT, FloatArray
+from fairspan.moments.second_moments import LazyMoments, Stack
 from fairspan.problem.reduced import ReducedBasis
 from fairspan.problem.spectrum import TopSpace, top_space
 
 
 class Support(NamedTuple):
-    """What one eigen-solve tells about the attainable group errors.
+    """What one eigen-solve says about the attainable group errors.
 
     Attributes
     ----------
@@ -42,6 +43,8 @@ LARGE = 200
 class SubspaceProblem:
     """Group errors over all k-dimensional subspaces, for given second moments.
 
+    What closed-form proofs ask of a large problem are ``top``, ``blocks`` and ``largest_outside``.
+
     Parameters
     ----------
     second_moments : ndarray of shape (n_groups, d, d)
@@ -59,7 +62,7 @@ class SubspaceProblem:
 
     def __init__(
         self,
-        second_moments: FloatArray,
+        second_moments: Stack,
         shares: FloatArray,
         n_components: int,
         *,
@@ -70,7 +73,7 @@ class SubspaceProblem:
         self.has_hidden_features = has_hidden_features
         self.shares = shares
         self.k = n_components
-        self.traces = np.einsum("aii->a", second_moments) if traces is None else traces
+        self.traces = _traces(second_moments) if traces is None else traces
         self.rounding = 8 * self.d * UNIT * self.traces
         self.n_eigensolves = 0
         self._warm: FloatArray | None = None
@@ -115,8 +118,55 @@ class SubspaceProblem:
         ndarray of shape (d, d)
             The sum.
         """
-        flat = self.moments.reshape(self.n_groups, -1)
-        return np.asarray((weights @ flat).reshape(self.d, self.d))
+        if isinstance(self.moments, LazyMoments):
+            return self.moments.combination(weights)
+        return np.asarray(
+            (weights @ self.moments.reshape(self.n_groups, -1)).reshape(self.d, self.d)
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the moments are those of the whole space, not of a part of it."""
+        return True
+
+    def top(self, weights: FloatArray) -> TopSpace:
+        """Give the leading eigenspace of the weighted sum of the second moments."""
+        return top_space(self.combination(weights), self.k)
+
+    def blocks(
+        self, groups: list[int], V: FloatArray, growth: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Give the moments of groups inside a subspace, and how they lead out of it.
+
+        Parameters
+        ----------
+        groups : list of int
+            Places of the groups.
+        V : ndarray of shape (d, k)
+            Orthonormal columns.
+        growth : ndarray of shape (k,)
+            Positive units for each column.
+
+        Returns
+        -------
+        top : ndarray of shape (n, k, k)
+            V'M_aV.
+        across : ndarray of shape (n, n)
+            Sum over i of x_ai . x_bi / growth_i, with x_ai the part of M_a v_i orthogonal to V.
+        """
+        image = np.array([self.moments[a] @ V for a in groups])
+        top = V.T @ image
+        off = ((image - V @ top) / np.sqrt(growth)).reshape(len(groups), -1)
+        return top, off @ off.T
+
+    def largest_outside(self, group: int, V: FloatArray) -> float:
+        """Bound the largest eigenvalue of a group's moment orthogonal to a subspace."""
+        self.n_eigensolves += 1
+        M = self.moments[group]
+        image = M @ V
+        outside = M - image @ V.T
+        outside -= V @ (image.T - (V.T @ image) @ V.T)
+        return top_space(0.5 * (outside + outside.T), 1).bound
 
     def errors(self, subspace: FloatArray) -> FloatArray:
         """Give the group errors of a subspace.
@@ -131,8 +181,8 @@ class SubspaceProblem:
         ndarray of shape (n_groups,)
             Mean squared reconstruction error of each group; 0 where it is within rounding of 0.
         """
-        kept = np.einsum("adk,dk->a", self.moments @ subspace, subspace)
-        return self.lost(kept)
+        images = self.moments @ subspace
+        return self.lost(images.reshape(len(images), -1) @ subspace.ravel())
 
     def lost(self, kept: FloatArray) -> FloatArray:
         """Give the errors that remain when subspaces keep so much of each group's variance.
@@ -195,6 +245,11 @@ class SubspaceProblem:
         """Each group's own best subspace, found once."""
         return [self.best_subspace(unit) for unit in np.eye(self.n_groups)]
 
+    @property
+    def own_errors(self) -> FloatArray:
+        """The error of each group in its own best subspace."""
+        return np.array([found.errors[a] for a, found in enumerate(self.own_best)])
+
     def _answer_cheaply(self, weights: FloatArray) -> Support | None:
         if self._reduced is None:
             return None
@@ -219,3 +274,9 @@ class SubspaceProblem:
     def _sigma(self, weights: FloatArray, bound: float) -> float:
         rounding = 4 * UNIT * float(np.abs(weights) @ self.traces)
         return float(weights @ self.traces) - bound - rounding
+
+
+def _traces(moments: Stack) -> FloatArray:
+    if isinstance(moments, LazyMoments):
+        return moments.traces
+    return np.asarray(np.einsum("aii->a", moments))

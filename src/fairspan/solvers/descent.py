@@ -38,7 +38,7 @@ def solve_subgradient(
     iterate: Literal["best", "last"] = "best",
     rng: np.random.Generator | None = None,
     start_at_pca: bool = True,
-    watch: Callable[[int, int, FloatArray], None] | None = None,
+    watch: Callable[[int, FloatArray, FloatArray], None] | None = None,
 ) -> SolverResult:
     """Minimise by subgradient steps from random starts and from PCA.
 
@@ -63,8 +63,8 @@ def solve_subgradient(
     start_at_pca : bool
         Whether one more restart begins at the PCA subspace.
     watch : callable, optional
-        Called with the number of steps, the best restart by then and all subspaces (restarts, d,
-        k), before the first step and after each.
+        Called with the number of steps, the values and the subspaces (restarts, d, k) of all
+        restarts, before the first step and after each.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def solve_subgradient(
         values = objective.values(errors)
         winner = int(np.argmin(values))
         if watch is not None:
-            watch(iteration, winner, V)
+            watch(iteration, values, V)
         # Keeping the last iterate means forgetting every earlier one.
         if values[winner] < best or iterate == "last":
             best, best_V = float(values[winner]), V[winner]

@@ -10,6 +10,7 @@ import numpy as np
 
 from fairspan.ground import defaults
 from fairspan.ground.types import FloatArray
+from fairspan.objectives.mixture import Pieces
 from fairspan.solvers.result import SolverResult
 
 SOLVERS = ("auto", "newton", "boundary", "subgradient")
@@ -19,6 +20,8 @@ STARTS = ("both", "random", "pca")
 ITERATES = ("best", "average", "last")
 _FITS = 4.0
 """Fits that are made together may cost as much as this many fits alone."""
+_HARD = 0.1
+"""A fit among many may take this share of what is left: most of them leave theirs."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ class SolverOptions:
         Of "newton": seconds after which the proof is given up, a safety net.
     start : ndarray of shape (d, k), optional
         Of "newton": a subspace near the answer, such as the answer to a problem much like this one.
+    pieces : tuple
+        Of "newton": the pieces that meet there and their weights, where they are known.
     n_init, retraction, start_at_pca : int, {"qr", "polar"} and bool
         Of "subgradient": random starts, how a step returns to the manifold, and whether PCA is
         one more start.
@@ -63,6 +68,7 @@ class SolverOptions:
     iterate: Any = "best"
     learning_rate: float = 1.0
     start: FloatArray | None = None
+    pieces: Pieces = ()
 
 
 class Patience:
@@ -83,13 +89,15 @@ class Patience:
         self._fits = n_fits
         self._end = None if max_time is None else time.monotonic() + max_time
 
-    def options(self, base: SolverOptions, start: FloatArray | None = None) -> SolverOptions:
-        """Give the options of the next fit."""
-        share = max(self._left, 0.0) / max(self._fits, 1)
+    def options(self, base: SolverOptions, near: SolverResult | None = None) -> SolverOptions:
+        """Give the options of the next fit, which starts at an answer that is near its own."""
+        start, pieces = (None, ()) if near is None else (near.components.T, near.pieces)
+        left = max(self._left, 0.0)
+        share = max(left / max(self._fits, 1), _HARD * min(left, 1.0))
         seconds = None if self._end is None else max(self._end - time.monotonic(), 0.0)
         if seconds is not None:
             seconds /= max(self._fits, 1)
-        return replace(base, effort=share, max_time=seconds, start=start)
+        return replace(base, effort=share, max_time=seconds, start=start, pieces=pieces)
 
     def settle(self, result: SolverResult) -> SolverResult:
         """Count what a fit has spent; what it left is there for the others."""

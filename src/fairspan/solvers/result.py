@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairspan.ground.types import FloatArray
+from fairspan.objectives.mixture import Pieces
 from fairspan.problem.subspace import SubspaceProblem
 
 _ROUNDING = 1e-13
@@ -72,6 +73,13 @@ class SolverResult:
     bound_weights : ndarray of shape (n_groups,) or None
         PCA with groups weighted like this proves the bound of the least largest loss; where pieces
         are minimised they are the slopes at the answer.
+    pieces : tuple
+        The pieces that meet at the answer and their weights, where they are known: a start for
+        objectives that are much like this one.
+    failure_probability : float
+        How probably the bound may be wrong; 0 where it is deterministic.
+    n_passes : int
+        Passes over the rows, where the fit made some of its own.
     """
 
     components: FloatArray = field(repr=False)
@@ -91,11 +99,19 @@ class SolverResult:
     was_cut: bool = False
     relaxed: Relaxed | None = field(default=None, repr=False)
     bound_weights: FloatArray | None = field(default=None, repr=False)
+    pieces: Pieces = field(default=(), repr=False)
+    failure_probability: float = 0.0
+    n_passes: int = 0
 
     @property
     def n_iter(self) -> int:
         """Number of iterations, 1 or more; a descent's history begins before its first step."""
         return max(len(self.history) - (self.solver == "subgradient"), 1)
+
+    @property
+    def proof(self) -> str:
+        """What kind of proof the bound has: "deterministic", or with which probability it holds."""
+        return kind_of_proof(self.failure_probability)
 
     @property
     def optimality_gap(self) -> float:
@@ -105,6 +121,13 @@ class SolverResult:
         return relative_gap(
             self.objective, self.lower_bound, self.scale, lowest=self.lowest, size=self.size
         )
+
+
+def kind_of_proof(failure_probability: float) -> str:
+    """Name the kind of proof that bounds have, by how probably one of them may be wrong."""
+    if failure_probability == 0:
+        return "deterministic"
+    return f"with probability 1 - {failure_probability:g}"
 
 
 def settled(

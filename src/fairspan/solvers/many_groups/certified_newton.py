@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from fairspan.certificate.branch import Prover
+from fairspan.certificate.known import Known
 from fairspan.certificate.work import Work
 from fairspan.ground.types import FloatArray
+from fairspan.objectives.mixture import Mixture, Pieces
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.descent import random_subspaces
 from fairspan.solvers.many_groups.bounds import plain_bound
+from fairspan.solvers.many_groups.leading_newton import follow_leading
 from fairspan.solvers.many_groups.newton import Stationary, descend, error_floor
 from fairspan.solvers.many_groups.reduced_newton import descend_reduced
 from fairspan.solvers.result import SolverResult, is_closed, safe_bound
@@ -29,10 +32,18 @@ _LIGHT = 100.0
 """Up to this fairness weight descents need no lighter ones before them."""
 _HEAVY = 1e6
 """A proof for a heavier weight may fail by rounding alone."""
+_SETTLED = 1e-10
+"""Steps near an answer end where they gain less, as a share of the value."""
+_LOOSE = 1e-4
+"""To such a tolerance leading eigenspaces lead from a neighbour's answer at once."""
+_CLOSE = 1e-3
+"""Leading eigenspaces are followed to this share of the tolerance."""
+_BASES = 40
+"""Bases that are tried where a heavy weight shows rounding."""
 _BUDGET = 1500.0
 """Work of a proof, in eigen-solves of 100 features."""
-_SHARES = (0.1, 0.4, 0.5)
-"""Shares of it before further starts, after the promising ones, and after all."""
+_STAGES = (0.1, 0.5, 1.0)
+"""How much of it is spent before further starts, after the promising ones, and after all."""
 
 
 def solve_newton(
@@ -44,6 +55,7 @@ def solve_newton(
     effort: float = 1.0,
     max_time: float | None = None,
     start: FloatArray | None = None,
+    pieces: Pieces = (),
     rng: np.random.Generator | None = None,
 ) -> SolverResult:
     """Minimise the objective of any number of groups and prove how close to the minimum it is.
@@ -65,6 +77,8 @@ def solve_newton(
         same answer on any machine.
     start : ndarray of shape (d, k), optional
         Where to start; PCA is another start unless this one is proved at once.
+    pieces : tuple
+        The pieces that meet at the start and their weights, where they are known.
     rng : numpy.random.Generator, optional
         Source of further starts, used where the first proof fails.
 
@@ -76,14 +90,17 @@ def solve_newton(
     solves_before = problem.n_eigensolves
     work = Work(0.0, max_time)
     descend_from = partial(find, problem, objective, max_iter)
-    first = problem.best_subspace(objective.shares).subspace if start is None else start
-    # Near the answer Newton steps need no company.
-    begin = descend_from if start is None else partial(descend_from, is_near=True)
-    prover = Prover(problem, objective, begin(first), tol, work, descend_from)
+    begin = partial(_begin, problem, objective, start, pieces, descend_from)
+    # Near an answer that must be sharp, Newton steps are fewer.
+    follows = start is None or not pieces or tol >= _LOOSE
+    followed = _follow(problem, objective, tol, start, pieces, max_iter) if follows else None
+    prover = Prover(problem, objective, followed or begin(), tol, work, descend_from)
     bound = prover.quick()
     # A start that is proved at once needs no other.
     if start is not None and bound < prover.enough:
         better = prover.learn(descend_from(problem.best_subspace(objective.shares).subspace))
+        if followed is not None:
+            better = prover.learn(begin()) or better
         bound = max(bound, prover.quick()) if better else bound
     found = prover.known
     if bound < prover.enough and problem.n_groups == 2:
@@ -97,6 +114,8 @@ def solve_newton(
         found = prover.known
         bound = max(bound, more)
     weight, size = objective.fairness_weight, objective.unreferenced(found.errors)
+    if problem.resolution(weight) > tol * objective.size(found.errors) and not problem.is_large:
+        found = _settle_rounding(problem, objective, found, max_iter)
     if not is_closed(problem, found.value, bound, tol, weight, size=size):
         bound = max(bound, plain_bound(problem, objective))
         if weight > _HEAVY and objective.references is None:
@@ -121,7 +140,47 @@ def solve_newton(
         effort=work.spent / _BUDGET,
         was_cut=work.was_cut,
         bound_weights=found.mixture.slopes(np.maximum(found.errors, error_floor(problem))),
+        pieces=found.mixture.pieces,
     )
+
+
+def _begin(
+    problem: SubspaceProblem,
+    objective: RobustFairObjective,
+    start: FloatArray | None,
+    pieces: Pieces,
+    descend_from: Callable[..., Stationary],
+) -> Stationary:
+    """Descend from the start, or else from PCA."""
+    if start is None:
+        return descend_from(problem.best_subspace(objective.shares).subspace)
+    # Near the answer Newton steps need no company.
+    return descend_from(start, is_near=True, pieces=pieces, settled=_SETTLED)
+
+
+def _follow(
+    problem: SubspaceProblem,
+    objective: RobustFairObjective,
+    tol: float,
+    start: FloatArray | None,
+    pieces: Pieces,
+    max_iter: int,
+) -> Stationary | None:
+    """Follow leading eigenspaces; None where they lead nowhere, or are dear."""
+    if problem.is_large or objective.fairness_weight > _LIGHT:
+        return None
+    rounding = 0.25 * problem.resolution(objective.fairness_weight)
+    slope = objective.shares
+    if start is not None and pieces:
+        pairs, weights = zip(*pieces, strict=True)
+        mixture = Mixture.of_pairs(objective, list(pairs), np.array(weights))
+        slope = mixture.slopes(np.maximum(problem.errors(start), error_floor(problem)))
+
+    def unproved(m: FloatArray, value: float) -> float:
+        plain = objective.unreferenced(m)
+        return max(_CLOSE * tol * (value if plain is None else plain), rounding)
+
+    return follow_leading(problem, objective, slope, pieces, unproved, max_iter)
 
 
 def find(
@@ -130,7 +189,9 @@ def find(
     max_iter: int,
     start: FloatArray,
     *,
+    pieces: Pieces = (),
     is_near: bool = False,
+    settled: float = 1e-14,
 ) -> Stationary:
     """Descend; where the gap counts for far more than the total, by ever larger weights.
 
@@ -146,15 +207,16 @@ def find(
         Most iterations of a descent.
     start : ndarray of shape (d, k)
         Orthonormal columns.
-    is_near : bool
-        Whether they are near the answer.
+    pieces, is_near, settled
+        As in :func:`fairspan.solvers.many_groups.newton.descend`.
 
     Returns
     -------
     Stationary
         Where the last descent ended.
     """
-    method = descend_reduced if problem.is_large else partial(descend, is_near=is_near)
+    newton = partial(descend, pieces=pieces, is_near=is_near, settled=settled)
+    method = descend_reduced if problem.is_large else newton
     last = objective.fairness_weight
     for weight in _LIGHT * 10.0 ** np.arange(max(math.ceil(math.log10(max(last, 1) / _LIGHT)), 0)):
         lighter = replace(objective, fairness_weight=float(weight))
@@ -162,13 +224,32 @@ def find(
     return method(problem, objective, start, max_iter=max_iter)
 
 
+def _settle_rounding(
+    problem: SubspaceProblem, objective: RobustFairObjective, found: Known, max_iter: int
+) -> Known:
+    """Descend again from other bases of the same subspace, whose errors are rounded differently.
+
+    A heavy weight multiplies that rounding, on which a descent may stop short of equal errors.
+    """
+    rng = np.random.default_rng(0)
+    for _ in range(_BASES):
+        turned = found.subspace @ np.linalg.qr(rng.standard_normal((problem.k, problem.k)))[0]
+        again = descend(problem, objective, turned, max_iter=max_iter, is_near=True)
+        found = again if again.value < found.value else found
+    return found
+
+
 def _look_further(prover: Prover, effort: float, rng: np.random.Generator) -> float:
     """Prove harder; where that fails start elsewhere, and go on."""
     problem, bound = prover.problem, -math.inf
     stages = ((), _promising(problem, prover.known.errors, rng), _random(problem, effort, rng))
-    for starts, share in zip(stages, _SHARES, strict=True):
+    granted = 0.0
+    for starts, stage in zip(stages, _STAGES, strict=True):
         better = [prover.learn(prover.descend(subspace)) for subspace in starts]
-        prover.work.grant(share * effort * _BUDGET)
+        # Little work, as in a grid, is for the proof: a neighbour's answer seldom needs starts.
+        until = max(min(stage, effort), stage * effort)
+        prover.work.grant((until - granted) * _BUDGET)
+        granted = until
         if any(better):
             bound = max(bound, prover.quick())
         if not prover.is_enough(bound):

@@ -13,6 +13,9 @@ from fairspan.solvers.many_groups.simplex import simplex_quadratic
 
 Piece = TypeVar("Piece")
 
+_RIDGE = 1e-13
+"""A piece that exceeds the others by no more than this share is as large: so are weights known."""
+
 
 class Model(Protocol[Piece]):
     """Linear functions of a change of the errors, of which the largest counts."""
@@ -50,6 +53,12 @@ class LinearModel:
         ratio = np.sqrt(objective.radii / m)
         slopes = objective.split(1 + ratio, np.maximum(1 - ratio, 0.0))
         return cls(objective, float(base.sum()), up, down, *slopes)
+
+    @property
+    def value(self) -> float:
+        """The objective at the point of linearisation."""
+        a, b = self.objective.largest_pair(self.up, self.down)
+        return self.base + float(self.up[a] - self.down[b])
 
     def largest(self, dm: FloatArray) -> Pair:
         """The pair whose linearised piece is largest after a change of the errors."""
@@ -127,31 +136,34 @@ def minimax_step(
     Step
         Weights and the slope they give; the step is dm = -inverse @ slope.
     """
-    values = np.array([model.piece(piece) for piece in pieces])
+    values = [model.piece(piece) for piece in pieces]
     slopes = np.array([model.slope(piece) for piece in pieces])
     images = slopes @ inverse
     quadratic = images @ slopes.T
     begun = len(pieces)
     for _ in range(50):
-        weights = simplex_quadratic(values, quadratic, weights)
+        weights = simplex_quadratic(np.array(values), quadratic, weights)
         slope = weights @ slopes
         dm = -(weights @ images)
         level = float(weights @ values) + float(slope @ dm)
         best = model.largest(dm)
-        excess = model.piece(best) + float(model.slope(best) @ dm) - level
-        least = max(1e-14 * max(abs(level), abs(model.base)), accuracy * (model.base - level))
+        if best in pieces:
+            break
+        value, steep = model.piece(best), model.slope(best)
+        excess = value + float(steep @ dm) - level
+        least = max(_RIDGE * max(abs(level), abs(model.base)), accuracy * (model.base - level))
         # A piece that was taken in and is not used leaves the answer as it is.
         idle = accuracy > 0 and len(pieces) > begun and weights[-1] == 0
-        if best in pieces or excess <= least or idle:
+        if excess <= least or idle:
             break
-        pieces, weights = [*pieces, best], np.append(weights, 0.0)
-        values = np.append(values, model.piece(best))
-        slopes = np.vstack([slopes, model.slope(best)])
+        pieces, weights = [*pieces, best], np.concatenate([weights, [0.0]])
+        values = [*values, value]
+        slopes = np.concatenate([slopes, steep[None]])
         # With many groups the products are dear: only those of the new piece are made.
-        images = np.vstack([images, slopes[-1] @ inverse])
+        images = np.concatenate([images, (steep @ inverse)[None]])
         known, quadratic = quadratic, np.empty((len(slopes), len(slopes)))
         quadratic[:-1, :-1] = known
         quadratic[-1] = quadratic[:, -1] = slopes @ images[-1]
-    used = np.flatnonzero(weights)
+    used = np.flatnonzero(weights).tolist()
     value = level - 0.5 * float(slope @ dm)
     return Step([pieces[i] for i in used], weights[used], slope, value)

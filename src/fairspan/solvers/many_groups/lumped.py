@@ -21,6 +21,7 @@ import numpy as np
 from fairspan.certificate.box import Box
 from fairspan.certificate.closed_form import closed_form_bound
 from fairspan.ground.types import UNIT, FloatArray, IntArray
+from fairspan.moments.second_moments import joined
 from fairspan.objectives.mixture import Mixture
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
@@ -102,7 +103,9 @@ class _Search:
                 break
             part = self._part(least, self.problem.traces)
             left = self.settings.get("effort", 1.0) - self.effort
-            options = self.settings | {"start": self.best.subspace, "effort": max(left, 1e-9)}
+            # Pieces are of all groups, and those of a part have other places.
+            options = self.settings | {"start": self.best.subspace, "pieces": ()}
+            options["effort"] = max(left, 1e-9)
             found = solve_newton(part.problem, part.objective, **options)
             if part.problem is not self.problem:
                 self.problem.n_eigensolves += found.n_eigensolves
@@ -190,12 +193,9 @@ class _Search:
         weights = np.zeros(problem.n_groups)
         weights[rest] = o.shares[rest] * slopes[rest]
         share = float(o.shares[rest].sum())
-        moments = np.empty((len(chosen) + 1, problem.d, problem.d))
-        np.take(problem.moments, chosen, axis=0, out=moments[:-1], mode="clip")
-        moments[-1] = problem.combination(weights / share)
         shares = np.append(o.shares[chosen], share)
         part = SubspaceProblem(
-            moments,
+            joined(problem.moments, chosen, problem.combination(weights / share)),
             shares,
             problem.k,
             traces=np.append(problem.traces[chosen], float(weights @ problem.traces) / share),

@@ -16,16 +16,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg.lapack import dgesv, dpotrf
 
+from fairspan.certificate.closed_form import Leading
 from fairspan.ground.types import FloatArray
-from fairspan.objectives.mixture import Mixture
+from fairspan.objectives.mixture import Mixture, Pieces
 from fairspan.objectives.robust import Pair, RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.many_groups.local_model import LinearModel, Step, minimax_step
-from fairspan.solvers.many_groups.tangent import expand, in_errors
+from fairspan.solvers.many_groups.tangent import Expansion, expand, in_errors
 
 _FLOOR = 1e-14
 """Errors are kept above this share of the largest trace, where slopes are finite."""
+_STEEPEST = 0.05
+"""The least share of the curvature that the mixture's own bend must leave."""
 _STEPS = (1.0, 0.4, 0.16, 0.064, 0.0256, 0.01, 1e-3)
 _CAUTIOUS_STEPS = 10
 _EIGEN_STEPS = 3
@@ -34,17 +38,22 @@ _EIGEN_STEPS = 3
 
 @dataclass(frozen=True)
 class Stationary:
-    """Where the descent ended: a subspace and the mixture of pieces that is stationary there."""
+    """Where the descent ended: a subspace and the mixture of pieces that is stationary there.
+
+    Where they are known, errors at which the mixture's tangent proves most, and its eigen-solve.
+    """
 
     subspace: FloatArray
     errors: FloatArray
     value: float
     mixture: Mixture
     history: list[float]
+    touch: FloatArray | None = None
+    leading: Leading | None = None
 
 
 @dataclass(frozen=True)
-class _Local:
+class Local:
     """The quadratic model at a subspace, in bases that diagonalise the mixture's matrix."""
 
     V: FloatArray
@@ -56,11 +65,13 @@ class _Local:
 
     def inverse(self) -> FloatArray:
         """Inverse Hessian in the space of errors."""
-        return (
-            np.asarray(self.plain @ np.linalg.inv(self._couple()))
-            if self.bend.any()
-            else self.plain
-        )
+        if not self.bend.any():
+            return self.plain
+        # LAPACK itself: for a handful of groups all else would be checks.
+        found, info = dgesv(self._couple().T, self.plain)[2:]
+        if info != 0:
+            raise np.linalg.LinAlgError("Singular matrix")
+        return np.asarray(found.T)
 
     def tangent(self, slope: FloatArray) -> FloatArray:
         """The step of the model for a slope."""
@@ -71,7 +82,7 @@ class _Local:
         """Retract a step."""
         return np.asarray(np.linalg.qr(self.V + self.outside @ tangent)[0])
 
-    def cautious(self) -> _Local:
+    def cautious(self) -> Local:
         """The same with the largest curvature in every direction."""
         curvature = np.full_like(self.curvature, float(self.curvature.max()))
         plain = in_errors(self.gradients, curvature)
@@ -87,7 +98,9 @@ def descend(
     start: FloatArray,
     *,
     max_iter: int = 100,
+    pieces: Pieces = (),
     is_near: bool = False,
+    settled: float = 1e-14,
 ) -> Stationary:
     """Descend from a subspace to a stationary point of the objective.
 
@@ -101,8 +114,13 @@ def descend(
         Orthonormal columns.
     max_iter : int
         Most iterations.
+    pieces : tuple
+        The pieces that meet at the start and their weights, where they are known.
     is_near : bool
         Whether the start is near the answer, so that nothing but Newton steps is tried.
+    settled : float
+        A step that lowers the value by no more than this share is the last one, and near the
+        answer one after which gains that shrink quadratically leave a hundredth of it.
 
     Returns
     -------
@@ -112,21 +130,23 @@ def descend(
     floor = error_floor(problem)
     V, errors = start, problem.errors(start)
     value = objective.value(errors)
-    pairs: list[Pair] = [LinearModel.at(objective, np.maximum(errors, floor)).largest(0 * errors)]
-    weights = np.ones(1)
+    model = LinearModel.at(objective, np.maximum(errors, floor))
+    pairs, weights = first_pieces(model, pieces)
     mixture = Mixture.of_pairs(objective, pairs, weights)
-    history, cautious_steps = [value], 0
+    history, cautious_steps, gained, rest = [value], 0, 0.0, 0.01 * settled if is_near else 0.0
     for iteration in range(max_iter):
         m = np.maximum(errors, floor)
-        model = LinearModel.at(objective, m)
-        local = _localise(problem, V, mixture, m)
+        model = LinearModel.at(objective, m) if iteration else model
+        problem.n_eigensolves += 1  # two, each of a part of the space
+        local = local_model(expand(problem, V, mixture.slopes(m)), mixture, m)
         inverse = local.inverse()
         step = minimax_step(model, inverse, pairs, weights)
-        pairs, weights = step.pieces, step.weights
+        are_same, pairs, weights = set(pairs) == set(step.pieces), step.pieces, step.weights
         mixture = Mixture.of_pairs(objective, pairs, weights)
         plain = objective.unreferenced(errors)
         decrease, size = value - step.value, value if plain is None else plain
-        if decrease <= 1e-13 * size:
+        # Near the answer rounding keeps steps from what little they promise.
+        if decrease <= max(rest, 1e-13) * size:
             break
         found = _line_search(problem, objective, local, model, step, inverse, value)
         if (iteration < _EIGEN_STEPS and not is_near) or found is None:
@@ -142,10 +162,10 @@ def descend(
             found = _line_search(problem, objective, local, model, step, local.inverse(), value)
         if found is None:
             break
-        before = value
+        last, gained = gained, (value - found[2]) / size
         V, errors, value = found
         history.append(value)
-        if before - value <= 1e-14 * size:
+        if gained <= settled or (are_same and gained**3 <= rest * last**2):
             break
     return Stationary(V, errors, value, mixture, history)
 
@@ -166,25 +186,33 @@ def error_floor(problem: SubspaceProblem) -> float:
     return _FLOOR * float(problem.traces.max())
 
 
-def _localise(problem: SubspaceProblem, V: FloatArray, mixture: Mixture, m: FloatArray) -> _Local:
-    """Build the model; its two eigen-solves count as one."""
-    problem.n_eigensolves += 1
-    V, outside, gradients, curvature = expand(problem, V, mixture.slopes(m))
+def first_pieces(model: LinearModel, pieces: Pieces) -> tuple[list[Pair], FloatArray]:
+    """Give pieces to begin with and their weights: those that are known, or the largest one."""
+    pairs = [pair for pair, _ in pieces]
+    # Without a fairness weight there is one piece, which is none of those that compare.
+    if pairs and not (model.objective.counts_down and any(a == b for a, b in pairs)):
+        return pairs, np.array([weight for _, weight in pieces])
+    return [model.largest(np.zeros(model.objective.n_groups))], np.ones(1)
+
+
+def local_model(expansion: Expansion, mixture: Mixture, m: FloatArray) -> Local:
+    """Build the quadratic model; the mixture's own bend is left out where it outweighs the rest."""
+    V, outside, gradients, curvature = expansion
     plain = in_errors(gradients, curvature)
     bend = mixture.curvatures(m)
-    root = np.sqrt(-bend)
-    if (
-        bend.any()
-        and np.linalg.eigvalsh(np.eye(len(bend)) - root[:, None] * plain * root)[0] <= 0.05
-    ):
-        bend = np.zeros_like(bend)
-    return _Local(V, outside, gradients, curvature, plain, bend)
+    if bend.any():
+        root = np.sqrt(-bend)
+        left = -root[:, None] * plain * root
+        left.flat[:: len(bend) + 1] += 1 - _STEEPEST
+        if dpotrf(left)[1] != 0:
+            bend = np.zeros_like(bend)
+    return Local(V, outside, gradients, curvature, plain, bend)
 
 
 def _line_search(
     problem: SubspaceProblem,
     objective: RobustFairObjective,
-    local: _Local,
+    local: Local,
     model: LinearModel,
     step: Step[Pair],
     inverse: FloatArray,

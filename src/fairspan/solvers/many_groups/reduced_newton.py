@@ -47,13 +47,16 @@ def descend_reduced(
         The subspace found and its mixture.
     """
     basis, current, new = np.empty((problem.d, 0)), start, start
-    images = np.empty((problem.n_groups, problem.d, 0))
+    inner = np.empty((problem.n_groups, 0, 0))
     history: list[float] = []
     for _ in range(_ROUNDS):
         fresh = new_directions(np.hstack([new, *(problem.moments @ new)]), basis)
-        basis = np.hstack([basis, fresh])
-        images = np.concatenate([images, problem.moments @ fresh], axis=2)
-        small = SubspaceProblem(basis.T @ images, problem.shares, problem.k, traces=problem.traces)
+        known, basis = basis.shape[1], np.hstack([basis, fresh])
+        # Only what is new is computed: images of all of the basis would take much memory.
+        across = basis.T @ (problem.moments @ fresh)
+        inner = np.concatenate([inner, across[:, :known].transpose(0, 2, 1)], axis=1)
+        inner = np.concatenate([inner, across], axis=2)
+        small = SubspaceProblem(inner, problem.shares, problem.k, traces=problem.traces)
         # The new subspace is a start as well: the current one may be a saddle.
         starts = [current] if new is current else [current, new]
         found = min(

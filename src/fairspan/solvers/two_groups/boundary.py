@@ -7,7 +7,9 @@ eigen-solve at angle t gives a boundary point and a line that W never crosses. C
 form a polygon around W, and the least objective on its edge is a proved bound: each piece is
 concave, so on a straight part it is least at an end, or where the two pieces cross.
 
-The walk cuts off the polygon's lowest point until the bound meets the best value found.
+Newton's method in the angle mostly finds the minimiser and proves it by one line or a few, see
+:mod:`fairspan.solvers.two_groups.angle`. Otherwise the walk goes on from the lines it has visited,
+and cuts off the polygon's lowest point until the bound meets the best value found.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from fairspan.ground.types import FloatArray
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import LARGE, SubspaceProblem
 from fairspan.solvers.result import SolverResult, is_closed, relative_gap, safe_bound
+from fairspan.solvers.two_groups.angle import AngleNewton, Found
 from fairspan.solvers.two_groups.curve import Curve, follow
 from fairspan.solvers.two_groups.faces import Face, settle_face
 from fairspan.solvers.two_groups.lines import (
@@ -90,7 +93,26 @@ def solve_boundary(
         The best subspace, its value and the proved bound.
     """
     solves_before = problem.n_eigensolves
-    walk = _Walk(boundary or Boundary(problem), objective)
+    boundary = boundary or Boundary(problem)
+    values: list[float] = []
+    # With many features all eigenvectors cost more than the walk.
+    if not boundary.lines and problem.d < LARGE and problem.k < problem.d:
+        newton = AngleNewton(boundary, objective, tol, max_iter)
+        found, values = newton.find(), newton.values
+        if found is not None and _is_closed(problem, objective, found, tol):
+            return SolverResult(
+                components=found.subspace.T,
+                group_errors=found.errors,
+                objective=found.value,
+                lower_bound=found.bound,
+                status="optimal",
+                scale=problem.scale,
+                solver="boundary",
+                n_eigensolves=problem.n_eigensolves - solves_before,
+                history=np.array([(value, found.bound) for value in values]),
+            )
+    walk = _Walk(boundary, objective)
+    walk.history[:0] = [(value, walk.bound()) for value in values[:-1]]
     status = "feasible"
     while walk.arcs and walk.gap() > 0.5 * tol:
         arc = walk.arcs[0][-1]
@@ -113,6 +135,13 @@ def solve_boundary(
         n_eigensolves=problem.n_eigensolves - solves_before,
         history=np.array(walk.history),
     )
+
+
+def _is_closed(
+    problem: SubspaceProblem, objective: RobustFairObjective, found: Found, tol: float
+) -> bool:
+    weight, size = objective.fairness_weight, objective.unreferenced(found.errors)
+    return is_closed(problem, found.value, found.bound, tol, weight, size=size)
 
 
 class _Walk:
@@ -176,9 +205,6 @@ class _Walk:
         heapq.heappop(self.arcs)
         line = self.boundary.add(angle)
         self._learn(line)
-        for group in (0, 1):
-            if line.point[group] == 0 and self.pieces.radii[group] > 0:
-                self._settle(group)
         stuck_left, stuck_right = _stuck(arc, line)
         self._push(arc.left, line, stuck_right)
         self._push(line, arc.right, stuck_left)
@@ -236,6 +262,7 @@ class _Walk:
         """Offer a line's point; without radii, take what it proves of a lighter weight as well.
 
         No heavier weight has a smaller optimum, and by its polygon a heavy one multiplies rounding.
+        With a radius, a line that touches an axis settles what is near it.
         """
         self._offer(line.point, line.subspace)
         weight = penalty_weight(line, self.objective.shares)
@@ -243,6 +270,9 @@ class _Walk:
         plain = o.counts_down and o.references is None and not o.radii.any()
         if weight <= o.fairness_weight and plain:
             self._floor = max(self._floor, penalty_bound(line))
+        for group in (0, 1):
+            if line.point[group] == 0 and self.pieces.radii[group] > 0:
+                self._settle(group)
 
     def _offer(self, point: Point, subspace: FloatArray) -> None:
         value = self.pieces.value(point)

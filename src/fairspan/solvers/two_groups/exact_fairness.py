@@ -28,27 +28,27 @@ from fairspan.problem.spectrum import top_space
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.result import SolverResult, is_closed, relative_gap, safe_bound
 from fairspan.solvers.two_groups.lines import (
+    HEAVIEST,
     THIN,
     Boundary,
     Geodesic,
     Line,
     Point,
+    attainable_differences,
     chord_angle,
     corner,
+    line_at,
     normal_angle,
+    pca_line,
     penalty_bound,
     penalty_slack,
     penalty_weight,
     root_between,
 )
-from fairspan.solvers.two_groups.penalty import (
-    DIFFERENCE,
-    attainable_differences,
-    least_weight,
-    line_at,
-    pca_line,
-)
 
+_DIFFERENCE = np.array([1.0, -1.0])
+_INVARIANT = 1e-9
+"""A subspace that a moment leaves by less than this share of its norm is kept by it."""
 _FURTHER = 1e-3
 """The weight has half the digits of the certificate, so the search goes on beyond its tolerance."""
 _SOLVES = 100
@@ -182,7 +182,7 @@ class _Search:
         """
         problem, k = self.problem, self.problem.k
         problem.n_eigensolves += 1
-        whole = top_space(problem.combination(self.sign * DIFFERENCE), problem.d)
+        whole = top_space(problem.combination(self.sign * _DIFFERENCE), problem.d)
         above, tie = whole.values - whole.values[k - 1], 4 * self.rounding
         kept, tied = whole.vectors[:, above > tie], whole.vectors[:, np.abs(above) <= tie]
         inner = tied.T @ problem.combination(problem.shares) @ tied
@@ -251,3 +251,59 @@ class _Search:
         s = root_between(lambda s: (1 - s) ** 2 * first + 2 * s * (1 - s) * middle + s**2 * last)
         x, y = ((1 - s) * (q - p) + s * (r - q) for p, q, r in zip(a, b, c, strict=True))
         return normal_angle((x, y))
+
+
+def least_weight(
+    problem: SubspaceProblem, subspace: FloatArray, sign: float, low: float, high: float
+) -> float:
+    """Find the least weight whose penalty a subspace minimises, if it minimises any.
+
+    Parameters
+    ----------
+    problem : SubspaceProblem
+        A problem of two groups.
+    subspace : ndarray of shape (d, k)
+        Orthonormal columns.
+    sign : float
+        1 where the first group's error is penalised against the second's, else -1.
+    low, high : float
+        The weight is known to lie between them.
+
+    Returns
+    -------
+    float
+        The weight; infinite where no finite one will do.
+    """
+    images = [problem.combination(w) @ subspace for w in (problem.shares, _DIFFERENCE)]
+    pooled, apart = (image - subspace @ (subspace.T @ image) for image in images)
+    steep = float(np.sum(apart**2))
+    if steep > (_INVARIANT * float(np.linalg.norm(images[1]))) ** 2:
+        # M + μ S keeps the subspace for one μ only.
+        weight = -sign * float(np.sum(pooled * apart)) / steep
+        return min(max(weight, low), high)
+    if np.linalg.norm(pooled) > _INVARIANT * np.linalg.norm(images[0]):
+        return math.inf
+    return _least_leading(problem, subspace, sign, low, high)
+
+
+def _least_leading(
+    problem: SubspaceProblem, subspace: FloatArray, sign: float, low: float, high: float
+) -> float:
+    """Both moments keep the subspace: it is the leading one for a whole range of weights."""
+    k, rounding = problem.k, float(problem.rounding.sum())
+    basis = np.linalg.qr(subspace, mode="complete")[0]
+    rotated = basis.T @ problem.moments @ basis
+
+    def lead(weight: float) -> float:
+        mixed = np.tensordot(problem.shares + sign * weight * _DIFFERENCE, rotated, 1)
+        inside, outside = np.linalg.eigvalsh(mixed[:k, :k]), np.linalg.eigvalsh(mixed[k:, k:])
+        # Equal eigenvalues on both sides are no obstacle.
+        return float(inside[0] - outside[-1]) + (1 + weight) * rounding
+
+    if math.isinf(high):
+        high = 1.0
+        while lead(high) < 0:
+            high *= 4.0
+            if high > HEAVIEST:
+                return math.inf
+    return root_between(lead, low, high)

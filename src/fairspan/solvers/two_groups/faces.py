@@ -7,9 +7,10 @@ let M be the other group's moment, and take, over the complement of U,
 
     g(x) = sum of the d-k smallest eigenvalues of M_⊥⊥ - x B,   B = M_⊥U Λ^(-1) M_U⊥.
 
-A Schur complement gives m_0 + (1/x + τ/μ) m_1 >= g(x) for all subspaces, x > 0 and τ >= |M|. g is
-concave and g(0) is the least error of group 0 among subspaces that contain U. With
-γ = (g(0) - g(x_0)) / x_0 and the best x, sqrt(m_1 / γ) <= x_0,
+A Schur complement gives m_0 + (1/x + τ/μ) m_1 >= g(x) for all subspaces and x > 0, if τ is no less
+than the (d-k)-th smallest eigenvalue of M_⊥⊥ less the smallest of M_UU: what U adds then comes
+behind the d-k smallest eigenvalues. g is concave and g(0) is the least error of group 0 among
+subspaces that contain U. With γ = (g(0) - g(x_0)) / x_0 and the best x, sqrt(m_1 / γ) <= x_0,
 
     m_0 >= g(0) - 2 sqrt(γ) y - (τ/μ) y^2,   y = sqrt(m_1).
 
@@ -33,7 +34,8 @@ from fairspan.solvers.two_groups.pieces import TwoPieces
 
 _RANK = 1e-10
 """Eigenvalues below this share of the largest count as zero, if rounding explains them."""
-_TRIES = 5
+_TRIES = 10
+"""How often what is near the axis is narrowed, each time by a factor of 8."""
 
 
 class Face(NamedTuple):
@@ -139,7 +141,8 @@ class _Deflated:
         self.inner = self.rest.T @ image[:, : d - rank]
         cross = (self.rest.T @ image[:, d - rank :]) / np.sqrt(values)
         self.drop = cross @ cross.T
-        self.steepest = float(problem.traces[other] / values.min())
+        self.within = np.linalg.eigvalsh(self.range.T @ image[:, d - rank :])
+        self.smallest = float(values.min())
 
     @classmethod
     def of(cls, problem: SubspaceProblem, group: int) -> _Deflated | None:
@@ -166,7 +169,9 @@ class _Deflated:
         # gamma is never below the slope at 0, so the best x, y / sqrt(gamma), stays within this.
         x = y / math.sqrt(slope)
         gamma = (self.extreme(sign, x).bound - on_axis.bound + guard) / x
-        return 2 * math.sqrt(max(gamma, slope)) + self.steepest * y
+        # The eigenvalues are those of -M_⊥⊥ or M_⊥⊥, in descending order.
+        behind = max(guard - float(on_axis.values[-1] + (sign * self.within).min()), 0.0)
+        return 2 * math.sqrt(max(gamma, slope)) + behind / self.smallest * y
 
     def subspace(self, sign: float) -> FloatArray:
         """Columns that contain the group's range and serve the other group best (or worst)."""

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from fairspan.ground.types import FloatArray
+from fairspan.problem.reduced import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
 from fairspan.problem.subspace import SubspaceProblem
 
 Point = tuple[float, float]
@@ -65,8 +66,12 @@ class Boundary:
         slack = max(float(weights @ found.errors) - found.sigma, 0.0)
         point = (float(found.errors[0]), float(found.errors[1]))
         line = Line(angle, point, slack, found.subspace)
-        bisect.insort(self.lines, line, key=lambda item: item.angle)
+        self.insert(line)
         return line
+
+    def insert(self, line: Line) -> None:
+        """Take in a line that was found elsewhere."""
+        bisect.insort(self.lines, line, key=lambda item: item.angle)
 
     def path(self, left: Line | None, right: Line | None) -> list[Point]:
         """The edge of the polygon between two neighbouring lines."""
@@ -78,6 +83,35 @@ class Boundary:
         turn = 1.0 if left is None else -1.0
         direction = (-turn * math.sin(line.angle), turn * math.cos(line.angle))
         return leave_box(line.point, direction, self.upper)
+
+
+def line_at(boundary: Boundary, angle: float) -> Line:
+    """Give the supporting line at an angle; it is found once."""
+    known = (line for line in boundary.lines if line.angle == angle)
+    return next(known, None) or boundary.add(angle)
+
+
+def pca_line(boundary: Boundary) -> Line:
+    """Give the supporting line of the total error alone."""
+    shares = boundary.problem.shares
+    return line_at(boundary, math.atan2(shares[1], shares[0]))
+
+
+def attainable_differences(boundary: Boundary) -> tuple[float, float]:
+    """Find the least and the largest m_0 - m_1 of all subspaces.
+
+    Parameters
+    ----------
+    boundary : Boundary
+        Lines already known; new ones are added to it.
+
+    Returns
+    -------
+    tuple of float
+        Every difference in between is attained, no other.
+    """
+    ends = [line_at(boundary, angle).point for angle in (LEAST_DIFFERENCE, LARGEST_DIFFERENCE)]
+    return ends[0][0] - ends[0][1], ends[1][0] - ends[1][1]
 
 
 def penalty_weight(line: Line, shares: FloatArray) -> float:

@@ -20,9 +20,13 @@ from fairspan.problem.reduced import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.result import SolverResult
 from fairspan.solvers.two_groups.exact_fairness import solve_exactly_fair
-from fairspan.solvers.two_groups.lines import Boundary, Line, Point, chord_angle, corner
-from fairspan.solvers.two_groups.penalty import (
+from fairspan.solvers.two_groups.lines import (
+    Boundary,
+    Line,
+    Point,
     attainable_differences,
+    chord_angle,
+    corner,
     line_at,
     pca_line,
 )
