@@ -10,6 +10,8 @@ PALE = "#bbbbbb"
 """Background elements."""
 SERIES = ("#333333", "#cc79a7", "#b8860b", "#56b4e9", "#7a5ac8", "#00795a", "#d55e00", "#0072b2")
 """Things without a meaning of their own, such as radii or groups; used again after the last."""
+LINES = len(SERIES)
+"""Most groups with a line of their own: those with the largest and the smallest errors."""
 
 _PAGE = {
     "curve": (CURVE, "#56b4e9"),

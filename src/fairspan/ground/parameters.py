@@ -1,16 +1,20 @@
-"""Checks of parameters: what was given, what is allowed, what to do."""
+"""Checks of parameters: what was given, what is allowed, what to do; old keywords."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
+from functools import wraps
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from fairspan.ground.listed import listed
+from fairspan.ground.types import Function
+from fairspan.ground.warn import warn
 
 LARGEST = 1e140
 """Solvers square variances, which beyond it, or below its inverse, might overflow."""
@@ -19,12 +23,15 @@ _MOST_REPLICATES = 10**6
 
 def is_number(value: Any) -> bool:
     """Whether a value is a real number; booleans and durations are not."""
+    # Python's own numbers first: questions to abstract classes are slow.
+    if type(value) in (float, int):
+        return True
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_ | np.timedelta64)
 
 
 def is_integer(value: Any) -> bool:
     """Whether a value is an integer; booleans and durations are not."""
-    return isinstance(value, Integral) and is_number(value)
+    return type(value) is int or (isinstance(value, Integral) and is_number(value))
 
 
 def is_listing(values: Any) -> bool:
@@ -66,7 +73,7 @@ def check_number(name: str, value: Any, *, positive: bool = False) -> float:
     if not is_number(value):
         raise TypeError(f"{name}={value!r} is not a number; it must be {low}.")
     number = _float(value)
-    if not np.isfinite(number) or number < 0 or (positive and number == 0):
+    if not math.isfinite(number) or number < 0 or (positive and number == 0):
         raise ValueError(f"{name}={value!r} must be finite and {low}.")
     return number
 
@@ -129,7 +136,7 @@ def check_options(options: Collection[str], allowed: type) -> None:
     unknown = sorted(set(options) - set(allowed.__annotations__))
     if unknown:
         raise TypeError(
-            f"Unknown options {unknown}; the options are {sorted(allowed.__annotations__)}."
+            f"Unknown options: {unknown}; the options are {sorted(allowed.__annotations__)}."
         )
 
 
@@ -179,3 +186,55 @@ def check_seed(random_state: Any) -> np.random.RandomState:
             "or numpy's RandomState (or, where rows are resampled, Generator)."
         ) from None
     return state
+
+
+def renamed(old: str, new: str) -> Callable[[Function], Function]:
+    """Let a function, or the constructor of a class, accept a keyword under its old name too.
+
+    Parameters
+    ----------
+    old, new : str
+        The names.
+
+    Returns
+    -------
+    callable
+        Decorates the function.
+    """
+
+    def decorate(function: Function) -> Function:
+        if isinstance(function, type):
+            made: Any = function
+            made.__init__ = decorate(made.__init__)
+            return function
+
+        @wraps(function)
+        def call(*args: Any, **keywords: Any) -> Any:
+            if old in keywords:
+                if new in keywords:
+                    raise TypeError(f"{old} is the old name of {new}; give {new} only.")
+                warn(f"The keyword {old} is deprecated; use {new}.", FutureWarning)
+                keywords[new] = keywords.pop(old)
+            return function(*args, **keywords)
+
+        return cast(Function, call)
+
+    return decorate
+
+
+def not_used(name: str, given: Any) -> None:
+    """Warn of a keyword that asked for intervals from the rows of a fit, if it is given.
+
+    Parameters
+    ----------
+    name : str
+        The keyword.
+    given : object
+        Its value; None if it was not given.
+    """
+    if given is not None:
+        warn(
+            f"The keyword {name} is deprecated and not used: intervals from the rows of a fit are "
+            "too short. Use fairspan.inference, or metrics.bootstrap_intervals with held-out rows.",
+            FutureWarning,
+        )

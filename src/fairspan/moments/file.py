@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairspan.ground import archive
+from fairspan.ground import archive, defaults
+from fairspan.ground.listed import listed
+from fairspan.ground.parameters import check_integer
 
 if TYPE_CHECKING:
     from fairspan.moments.group_moments import GroupMoments
@@ -15,8 +17,37 @@ if TYPE_CHECKING:
 FORM = "fairspan.moments.group_moments"
 
 
-def save(path: str | os.PathLike[str], moments: GroupMoments, columns: Any = None) -> None:
+def check_counts(moments: GroupMoments, min_count: int, advice: str = "") -> None:
+    """Refuse moments of groups so small that they tell about single rows.
+
+    Parameters
+    ----------
+    moments : GroupMoments
+        What is to be written.
+    min_count : int
+        The smallest number of rows.
+    advice : str
+        What else may be done.
+    """
+    check_integer("min_count", min_count, 1)
+    counts = zip(moments.labels, moments.counts.tolist(), strict=True)
+    small = [f"{label!r} ({count})" for label, count in counts if count < min_count]
+    if small:
+        raise ValueError(
+            f"Groups of fewer than {min_count} rows: {listed(small, str)}. Their moments may "
+            f"reveal single rows (those of one row are the row). {advice}use min_count=1 to write "
+            "them all the same."
+        )
+
+
+def save(
+    path: str | os.PathLike[str],
+    moments: GroupMoments,
+    columns: Any = None,
+    min_count: int = defaults.MIN_COUNT,
+) -> None:
     """Write moments and, if they come from a table, how its columns became features."""
+    check_counts(moments, min_count, "Merge the groups with others, or ")
     archive.write(path, FORM, {"moments": moments, "columns": columns}, _classes())
 
 

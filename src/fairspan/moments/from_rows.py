@@ -1,40 +1,38 @@
 """From rows to moments in one pass, at the cost of one X'X.
 
-Rows are gathered group by group in blocks that fit the cache, moved near the origin by one
-shared shift, and handed to BLAS. float32 rows are summed in float64, so that results do not depend
-on how the rows are cut into blocks. Rows that are far fewer than features are summed in the space
-that they span.
+Rows are gathered group by group in blocks that fit the cache (``blocks.py``), moved near the origin
+by one shared shift, and handed to BLAS. float32 rows are summed in float64, so that results do not
+depend on how the rows are cut into blocks. Rows that are far fewer than features are summed in the
+space that they span. How much each feature varies decides what double precision can resolve: see
+:func:`check_magnitude` and :func:`hidden_by`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.blas import dsyrk
+from scipy.linalg.blas import dger, dsyrk
 from scipy.sparse import issparse
 
-from fairspan.ground.rows import check_finite, check_memory, check_weights
-from fairspan.ground.types import FloatArray, IntArray
+from fairspan.exceptions import HiddenFeatureWarning
+from fairspan.ground.listed import listed
+from fairspan.ground.parameters import LARGEST
+from fairspan.ground.rows import FITTED, check_finite, check_memory, check_weights
+from fairspan.ground.types import BoolArray, FloatArray
+from fairspan.ground.warn import warn
+from fairspan.moments.blocks import WIDE, blocks_by_group
 from fairspan.moments.groups import Groups
+from fairspan.moments.summary import GroupSummary
 
-_PILOT_ROWS = 2048
-_BLOCK_BYTES = 2**21
-_BLOCK_ROWS = 256
-_CHUNK_BYTES = 2**23
+_PILOT_ROWS = 256
 NEAR = 8
-_WIDE = 256
-"""With this many features a row is long enough to be fetched by itself, and a matrix of features
-too large to be rewritten for every block."""
 _FEW_ROWS = 2
 """Wide data with this many features a row is held in the space that the rows span."""
 _VANISHES = 1e-150
 """Squares of smaller numbers are 0, or nearly."""
-
-Block = tuple[int, int, IntArray, FloatArray]
-"""A group, where counting starts, the numbers of some of its rows, and those rows, shifted."""
 
 
 class RawMoments(NamedTuple):
@@ -65,10 +63,10 @@ def fields_of_rows(
     Returns
     -------
     dict
-        The fields of GroupMoments, and their values.
+        The fields of GroupMoments, and their values; the variances, where rows tell them at once.
     """
     n_rows, n_features = X.shape
-    few = _FEW_ROWS * n_rows <= n_features >= _WIDE
+    few = _FEW_ROWS * n_rows <= n_features >= WIDE
     fields = (_in_row_space if few else _centered)(X, groups, sample_weight, feature_names)
     names = None if feature_names is None else tuple(feature_names)
     return fields | {"labels": groups.labels, "feature_names": names}
@@ -78,7 +76,7 @@ def _centered(
     X: Any, groups: Groups, sample_weight: Any, feature_names: Sequence[str] | None
 ) -> dict[str, Any]:
     weight = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
-    check_memory(len(groups.labels), X.shape[1])
+    check_memory(len(groups.labels), X.shape[1], FITTED)
     if issparse(X):
         from fairspan.moments.sparse import scatter_sparse as sum_rows
     else:
@@ -102,8 +100,12 @@ def _centered(
     offsets = sums / weights[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
         for a, offset in enumerate(offsets):
-            scatters[a] -= weights[a] * np.outer(offset, offset)
-    if not np.isfinite(scatters).all():
+            if len(offset) < WIDE:
+                scatters[a] -= weights[a] * np.outer(offset, offset)
+            else:
+                root = np.sqrt(weights[a]) * offset
+                dger(-1.0, root, root, a=scatters[a].T, overwrite_a=1)
+    if not all(np.isfinite(scatter).all() for scatter in scatters):
         raise ValueError(
             "X holds values too large to square in double precision (above about 1e154); "
             "rescale its features."
@@ -142,7 +144,10 @@ def _in_row_space(
     columns, triangle = np.linalg.qr((X - shift).T)
     small = _centered(triangle.T, groups, sample_weight, None)
     means = small["shift"] + small["offsets"]
-    return small | {"shift": shift, "offsets": means @ columns.T, "basis": columns.T}
+    fields = {"shift": shift, "offsets": means @ columns.T, "basis": columns.T}
+    if sample_weight is None:
+        fields["variances"] = X.var(axis=0)
+    return small | fields
 
 
 def scatter_by_group(
@@ -172,94 +177,40 @@ def scatter_by_group(
         Sums around a shift taken from a sample of the rows.
     """
     n_features = X.shape[1]
-    shift = _pilot_shift(X)
+    shift = pilot_shift(X)
     counts, sums = np.zeros(n_groups, dtype=np.int64), np.zeros((n_groups, n_features))
     scatters = np.zeros((n_groups, n_features, n_features))
     with np.errstate(invalid="ignore", over="ignore"):
-        for a, start, rows, block in _blocks(X, codes, n_groups, shift):
+        for a, weight, block in blocks_by_group(X, codes, n_groups, shift, sample_weight):
             counts[a] += len(block)
-            if sample_weight is None:
+            if weight is None:
                 sums[a] += np.ones(len(block)) @ block
             else:
-                weight = sample_weight[start + rows]
                 sums[a] += weight @ block
                 block *= np.sqrt(weight)[:, None]
-            if n_features < _WIDE:
+            if n_features < WIDE:
                 scatters[a] += block.T @ block
             else:
                 # The transpose of a C-ordered matrix is what Fortran takes without a copy. Only
                 # one triangle is filled, the upper one in C order.
                 dsyrk(1.0, block.T, beta=1.0, c=scatters[a].T, lower=1, overwrite_c=1)
-        if n_features >= _WIDE:
+        if n_features >= WIDE:
             for scatter in scatters:
                 mirror(scatter)
     return RawMoments(shift, counts, sums, scatters)
 
 
-def _pilot_shift(X: npt.NDArray[Any]) -> FloatArray:
+def pilot_shift(X: npt.NDArray[Any]) -> FloatArray:
     """Choose a point near the rows: the mean of some of them, or 0 if that is near enough.
 
     Moments around a point r standard deviations off lose about r^2 units in the last place.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        pilot = X[:: max(len(X) // _PILOT_ROWS, 1)]
-        mean = np.asarray(pilot.mean(axis=0, dtype=np.float64))
-        near = np.abs(mean) <= NEAR * pilot.std(axis=0, dtype=np.float64)
+        pilot = X[:: max(len(X) // _PILOT_ROWS, 1)].astype(np.float64)
+        mean = np.asarray(pilot.sum(axis=0) / len(pilot))
+        pilot -= mean
+        near = mean * mean <= (NEAR**2 / len(pilot)) * np.einsum("ij,ij->j", pilot, pilot)
     return np.zeros_like(mean) if near.all() else mean
-
-
-def _blocks(
-    X: npt.NDArray[Any], codes: npt.NDArray[np.integer[Any]], n_groups: int, shift: FloatArray
-) -> Iterator[Block]:
-    """Cut the rows into shifted blocks of one group each.
-
-    Gathering long rows by number costs nothing. Short ones, columns in Fortran order and files
-    mapped into memory are read in storage order instead, and sorted in the cache.
-    """
-    n_rows, n_features = X.shape
-    in_memory = X.flags.c_contiguous and not isinstance(X, np.memmap)
-    n_bytes = _BLOCK_BYTES if in_memory else _CHUNK_BYTES
-    size = min(max(n_bytes // (8 * n_features), _BLOCK_ROWS), n_rows)
-    move = _mover(shift, size, X.dtype)
-    if in_memory and n_features >= _WIDE:
-        for a, rows in enumerate(_members(codes, n_groups)):
-            for first in range(0, len(rows), size):
-                some = rows[first : first + size]
-                yield a, 0, some, move(X, some)
-        return
-    for start in range(0, n_rows, size):
-        part = codes[start : start + size]
-        members = _members(part, n_groups)
-        in_order = move(X[start : start + len(part)], np.concatenate(members))
-        first = 0
-        for a, rows in enumerate(members):
-            if len(rows):
-                yield a, start, rows, in_order[first : first + len(rows)]
-            first += len(rows)
-
-
-def _members(codes: npt.NDArray[np.integer[Any]], n_groups: int) -> list[IntArray]:
-    """Find the rows of each group; for few groups, comparing is faster than sorting."""
-    if n_groups <= 4:
-        return [np.flatnonzero(codes == a) for a in range(n_groups)]
-    order = np.argsort(codes, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(codes, minlength=n_groups))[:-1])
-
-
-def _mover(
-    shift: FloatArray, size: int, dtype: np.dtype[Any]
-) -> Callable[[npt.NDArray[Any], IntArray], FloatArray]:
-    """Return a function that gathers and shifts rows in reused buffers."""
-    buffer = np.empty((size, len(shift)))
-    if dtype == np.float64 and not shift.any():
-        return lambda X, rows: np.take(X, rows, axis=0, out=buffer[: len(rows)], mode="clip")
-    raw = np.empty((size, len(shift)), dtype)
-
-    def move(X: npt.NDArray[Any], rows: IntArray) -> FloatArray:
-        taken = np.take(X, rows, axis=0, out=raw[: len(rows)], mode="clip")
-        return np.subtract(taken, shift, out=buffer[: len(rows)])
-
-    return move
 
 
 def mirror(scatter: FloatArray) -> None:
@@ -270,3 +221,79 @@ def mirror(scatter: FloatArray) -> None:
             scatter[i : i + size, j : j + size] = scatter[j : j + size, i : i + size].T
         tile = scatter[i : i + size, i : i + size]
         tile[:] = np.triu(tile) + np.triu(tile, 1).T
+
+
+def pooled_scale(moments: GroupSummary) -> FloatArray:
+    """Return the standard deviation of each feature; 1 if it is constant up to rounding."""
+    deviation = _deviations(moments)
+    return np.where(deviation > 0, deviation, 1.0)
+
+
+def check_magnitude(moments: GroupSummary) -> FloatArray:
+    """Refuse variances that cannot be squared.
+
+    Parameters
+    ----------
+    moments : GroupMoments
+        Moments in the units of a fit.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Variance of each feature over all rows.
+    """
+    variances = _deviations(moments) ** 2
+    largest = float(variances.max())
+    if not largest <= LARGEST:
+        raise ValueError(
+            f"{_named(moments, variances > LARGEST)} a variance above {LARGEST:g}, too large to "
+            "compute with in double precision. Look for outliers, rescale X or use "
+            "standardize=True."
+        )
+    if 0 < largest < 1 / LARGEST:
+        raise ValueError(
+            f"The largest variance of a feature is {largest:.2g}, below {1 / LARGEST:g}: too "
+            "small to compute with in double precision. Rescale X or use standardize=True."
+        )
+    return variances
+
+
+def hidden_by(moments: GroupSummary, rounding: float) -> BoolArray:
+    """Return which features vary less than some rounding of errors can show."""
+    variances = check_magnitude(moments)
+    return np.asarray((variances > 0) & (variances <= 10 * rounding))
+
+
+def warn_of_hidden_features(moments: GroupSummary, hidden: BoolArray) -> None:
+    """Warn of the features that rounding hides, if there are any.
+
+    Parameters
+    ----------
+    moments : GroupMoments
+        Moments in the units of a fit.
+    hidden : ndarray of shape (n_features,)
+        What :func:`hidden_by` found.
+    """
+    if hidden.any():
+        warn(
+            f"{_named(moments, hidden)} a variance so small compared with the largest "
+            f"({moments.variances.max():.2g}) that rounding hides it: group errors, objective and "
+            "bound say nothing about it. Look for outliers, or use standardize=True.",
+            HiddenFeatureWarning,
+        )
+
+
+def _named(moments: GroupSummary, chosen: BoolArray) -> str:
+    names = moments.feature_names or range(moments.n_features)
+    found = [name for name, one in zip(names, chosen, strict=True) if one]
+    return f"Feature {listed(found)} has" if len(found) == 1 else f"Features {listed(found)} have"
+
+
+def _deviations(moments: GroupSummary) -> FloatArray:
+    """Return the standard deviation of each feature; 0 if rounding explains it."""
+    deviation = np.sqrt(np.maximum(moments.variances, 0.0))
+    constant = deviation <= 1e-10 * np.abs(moments.mean)
+    # A part of the data may be constant far from the shift of the whole; what is left of its
+    # scatter there is rounding.
+    constant |= deviation <= 1e-7 * np.sqrt(moments.shares @ moments.offsets**2)
+    return np.where(constant, 0.0, deviation)

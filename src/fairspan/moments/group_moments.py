@@ -16,12 +16,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_array
 
-from fairspan.ground.rows import check_real, feature_names_of, is_dask
+from fairspan.ground import defaults
+from fairspan.ground.rows import check_real, feature_names_of, is_dask, named_column
 from fairspan.ground.types import FLOATS, FloatArray, Label
 from fairspan.moments import file as moments_file
 from fairspan.moments.from_rows import fields_of_rows
 from fairspan.moments.groups import Groups, check_sizes
 from fairspan.moments.merge import merged
+from fairspan.moments.second_moments import HELD, LazyMoments, Stack
 from fairspan.moments.sparse import SPARSE_FORMATS
 
 
@@ -80,6 +82,7 @@ class GroupMoments:
     dropped_rows: int = 0
 
     @classmethod
+    @named_column
     def from_arrays(
         cls,
         X: Any,
@@ -96,11 +99,11 @@ class GroupMoments:
             Finite numbers, float32 or float64, in C or Fortran order; else converted. Sparse
             rows (csr or csc, else converted to csr) are centred implicitly and stay sparse.
             Partitions of Dask arrays and dataframes are reduced where they lie.
-        sensitive_features : array-like, frame, dict or None
+        sensitive_features : array-like, frame, dict, str or None
             Labels of the groups, see :func:`fairspan.moments.groups.encode_groups`; None for one
             group. More than 50 groups with fewer than two rows each on average are refused;
-            :meth:`from_groups` takes them.
-            For Dask collections, one with the same partitions.
+            :meth:`from_groups` takes them. For Dask collections, one with the same partitions. A
+            str names a column of X, which is then not a feature.
         sample_weight : array-like of shape (n_rows,), optional
             How often each row counts: integer weights equal repeated rows.
         missing_groups : {"raise", "own_group", "total_only"}, default="raise"
@@ -151,7 +154,13 @@ class GroupMoments:
         GroupMoments
             The moments.
         """
-        return cls(**fields_of_rows(X, groups, sample_weight, feature_names))
+        fields = fields_of_rows(X, groups, sample_weight, feature_names)
+        variances = fields.pop("variances", None)
+        moments = cls(**fields)
+        if variances is not None:
+            # Rows tell them at once; through the basis they cost as much as the moments.
+            vars(moments)["variances"] = variances
+        return moments
 
     @property
     def n_groups(self) -> int:
@@ -168,7 +177,7 @@ class GroupMoments:
         """Sum of all sample weights; the number of rows if there are no weights."""
         return float(self.weights.sum())
 
-    @property
+    @cached_property
     def shares(self) -> FloatArray:
         """Each group's share of the total weight."""
         return np.asarray(self.weights / self.weights.sum())
@@ -206,12 +215,24 @@ class GroupMoments:
             moment += np.outer(offset, offset)
         return np.asarray(moments)
 
+    def stacked(self) -> Stack:
+        """Give the second moments in a form that takes little memory.
+
+        Returns
+        -------
+        ndarray of shape (n_groups, d, d) or LazyMoments
+            An array if it is small; else a stack whose matrices are made when they are needed.
+        """
+        if self.basis is not None or self.scatters.nbytes <= HELD:
+            return self.second_moments
+        return LazyMoments(self.scatters, 1 / self.weights, self.offsets - self._mean_offset)
+
     @property
     def covariances(self) -> FloatArray:
         """Each group's covariance around its own mean (ddof 0), (n_groups, d, d)."""
         return np.asarray(self.scatters / self.weights[:, None, None])
 
-    @property
+    @cached_property
     def variances(self) -> FloatArray:
         """Variance of each feature over all rows (ddof 0)."""
         if self.basis is None:
@@ -234,13 +255,13 @@ class GroupMoments:
         GroupMoments
             Moments in the new units.
         """
-        scale = np.asarray(
-            check_array(scale, dtype=np.float64, ensure_2d=False, input_name="scale")
-        )
-        if scale.shape != self.shift.shape or not (scale > 0).all():
+        given = np.asarray(scale)
+        is_real = given.dtype.kind in "iuf" and given.shape == self.shift.shape
+        if not is_real or not ((given > 0) & (given < np.inf)).all():
             raise ValueError(
                 f"scale must have one positive number for each of the {self.n_features} features."
             )
+        scale = given.astype(np.float64)
         shift, offsets = self.shift / scale, self.offsets / scale
         if self.basis is None:
             scatters = self.scatters / np.outer(scale, scale)
@@ -322,15 +343,17 @@ class GroupMoments:
         rows = f"{self.counts.sum()} rows{dropped}"
         return f"GroupMoments({self.n_groups} groups, {rows}, {self.n_features} features)"
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, min_count: int = defaults.MIN_COUNT) -> None:
         """Write the moments atomically to an .npz file of plain arrays and JSON.
 
         Parameters
         ----------
         path : str or path
             The file to write, under exactly this name.
+        min_count : int, default=10
+            Groups of fewer rows are refused, because their moments may reveal single rows.
         """
-        moments_file.save(path, self)
+        moments_file.save(path, self, min_count=min_count)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> GroupMoments:

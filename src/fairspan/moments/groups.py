@@ -7,8 +7,11 @@ values, whose label is the tuple of those values.
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import narwhals as nw
@@ -18,6 +21,7 @@ import numpy.typing as npt
 from fairspan.ground.parameters import check_choice
 from fairspan.ground.rows import as_known
 from fairspan.ground.types import BoolArray, Label
+from fairspan.moments.coded import Coded
 
 ONE_GROUP: Label = "all"
 """The label of the only group when no sensitive features are given."""
@@ -25,7 +29,13 @@ ONE_GROUP: Label = "all"
 MISSING: Label = "missing"
 """The label of rows without one, where these are not refused."""
 MISSING_GROUPS = ("raise", "own_group", "total_only")
+SMALL: Label = "small groups"
+"""The label of groups with very few rows, where these are not kept apart."""
+SMALL_GROUPS = ("keep", "pool", "total_only")
 
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
+_INTERVAL = re.compile(rf"(over )?({_NUMBER})( or less| to {_NUMBER})?")
+"""The names of groups that are cut from numbers: "27 or less", "27 to 37", "over 37"."""
 _MANY = 50
 """Up to this many groups may be as small as they like."""
 _FEW = 32
@@ -85,10 +95,14 @@ def encode_groups(
         if n_rows is not None and len(column) != n_rows:
             raise ValueError(f"{where} has {len(column)} rows but X has {n_rows}.")
     if missing_groups != "raise":
+        columns = {name: np.asarray(column) for name, column in columns.items()}
         columns = _label_missing(columns, whole_rows=missing_groups == "total_only")
         if missing_groups == "total_only" and len(columns) > 1:
             columns = {"": _tuples(list(columns.values()))}
-    coded = [_encode_column(column, name) for name, column in columns.items()]
+    coded = [
+        _encode_codes(column, name) if isinstance(column, Coded) else _encode_column(column, name)
+        for name, column in columns.items()
+    ]
     if len({len(codes) for codes, _ in coded}) > 1:
         lengths = {name.strip("[]'"): len(column) for name, column in columns.items()}
         raise ValueError(f"The columns of sensitive_features differ in length: {lengths}.")
@@ -96,6 +110,14 @@ def encode_groups(
         codes, labels = coded[0]
         return Groups(_compact(codes, len(labels)), tuple(labels))
     return _intersect(coded)
+
+
+def ask_for_more(compared: Iterable[Label]) -> str:
+    """Say how to get groups to compare where there are not two of them."""
+    found = list(compared)
+    if found in ([], [ONE_GROUP]):
+        return "Pass sensitive_features=..., one label for each row."
+    return f"The only group to compare is {found[0]!r}; choose a column with more values."
 
 
 def check_sizes(n_groups: int, n_rows: int) -> None:
@@ -117,8 +139,10 @@ def check_sizes(n_groups: int, n_rows: int) -> None:
         )
 
 
-def groups_in_gap(labels: Iterable[Label], missing_groups: str) -> BoolArray:
-    """Return which groups are compared: with "total_only", all but the rows without a label.
+def groups_in_gap(
+    labels: Iterable[Label], missing_groups: str, small_groups: str = "keep"
+) -> BoolArray:
+    """Return which groups are compared: with "total_only", all but those that it is about.
 
     Parameters
     ----------
@@ -126,18 +150,30 @@ def groups_in_gap(labels: Iterable[Label], missing_groups: str) -> BoolArray:
         The groups.
     missing_groups : {"raise", "own_group", "total_only"}
         What becomes of rows without a label.
+    small_groups : {"keep", "pool", "total_only"}
+        What becomes of groups with very few rows.
 
     Returns
     -------
     ndarray of shape (n_groups,)
         Whether the group counts in the gap.
     """
-    left_out = missing_groups == "total_only"
-    return np.array([not (left_out and label == MISSING) for label in labels])
+    rules = {MISSING: missing_groups, SMALL: small_groups}
+    left_out = [label for label, rule in rules.items() if rule == "total_only"]
+    return np.array([label not in left_out for label in labels])
+
+
+def relabelled(groups: Groups, small: Iterable[Label], label: Label = SMALL) -> npt.NDArray[Any]:
+    """Give the label of each row, one and the same for all rows of small groups."""
+    small = set(small)
+    names = np.fromiter(
+        (label if name in small else name for name in groups.labels), object, len(groups.labels)
+    )
+    return np.asarray(names[groups.codes])
 
 
 def sort_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
-    """Sort labels of any type, even mixed: numbers first, then by type and value."""
+    """Sort labels of any type, even mixed: numbers, then intervals, then by type and value."""
     return tuple(sorted(labels, key=_sort_key))
 
 
@@ -146,10 +182,17 @@ def _sort_key(label: Label) -> tuple[str, Any]:
         return ("tuple", tuple(_sort_key(part) for part in label))
     if isinstance(label, bool | int | float):
         return ("", label)
+    if isinstance(label, str) and (found := _INTERVAL.fullmatch(label)):
+        below, above = found[3] == " or less", found[1] is not None
+        if above != (found[3] is not None):
+            return (" interval", (float(found[2]), above - below, label))
+    if hasattr(label, "left") and hasattr(label, "right"):
+        # An interval of pandas.
+        return (type(label).__name__, (label.left, label.right, str(label)))
     return (type(label).__name__, label if isinstance(label, str | bytes) else str(label))
 
 
-def _columns(features: Any) -> dict[str, npt.NDArray[Any]]:
+def _columns(features: Any) -> dict[str, Any]:
     """Return the columns by the suffix that names each in error messages."""
     if isinstance(features, Mapping):
         return {f"[{name!r}]": _as_column(values) for name, values in features.items()}
@@ -157,15 +200,15 @@ def _columns(features: Any) -> dict[str, npt.NDArray[Any]]:
     if isinstance(native, nw.DataFrame):
         return {f"[{name!r}]": _as_column(native[name]) for name in native.columns}
     values = _as_column(native)
-    if values.ndim == 2:
+    if not isinstance(values, Coded) and values.ndim == 2:
         return {f"[:, {j}]": values[:, j] for j in range(values.shape[1])}
     return {"": values}
 
 
-def _as_column(values: Any) -> npt.NDArray[Any]:
+def _as_column(values: Any) -> npt.NDArray[Any] | Coded:
     native = as_known(values, "sensitive_features", allow_series=True)
     if isinstance(native, nw.Series):
-        return np.asarray(native.to_numpy())
+        return Coded.of(native) or np.asarray(native.to_numpy())
     if isinstance(values, np.ma.MaskedArray):
         labels = values.data.astype(object)
         labels[np.ma.getmaskarray(values)] = None
@@ -180,7 +223,8 @@ def _from_sequence(values: Any) -> npt.NDArray[Any]:
     if isinstance(values, str | bytes | set | frozenset) or not hasattr(values, "__len__"):
         raise TypeError(
             f"sensitive_features is a {type(values).__name__}; give one label per row as a "
-            "list, array, series, frame or dict of columns."
+            "list, array, series, frame or dict of columns, or the name of a column if X is a "
+            "frame."
         )
     if hasattr(values, "__array__"):
         return np.asarray(values)
@@ -210,9 +254,36 @@ def _encode_column(column: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any
     else:
         values, codes = np.unique(column, return_inverse=True)
         names = [_label(value) for value in values]
+    return _ranked(codes, names)
+
+
+def _encode_codes(column: Coded, name: str) -> tuple[npt.NDArray[Any], list[Label]]:
+    """Encode a column that has codes: only values that occur are groups."""
+    if (missing := column.codes < 0).any():
+        _raise_missing(missing, name)
+    n_values = len(column.values)
+    if n_values <= _FEW:
+        present = np.flatnonzero([(column.codes == place).any() for place in range(n_values)])
+    else:
+        present = np.flatnonzero(np.bincount(column.codes, minlength=n_values))
+    names = [_label(column.values[place]) for place in present.tolist()]
+    if len(present) == n_values:
+        return _ranked(column.codes, names)
+    places = np.zeros(n_values, dtype=np.intp)
+    places[present] = np.arange(len(present))
+    return _ranked(places[column.codes], names)
+
+
+def _ranked(
+    codes: npt.NDArray[np.integer[Any]], names: list[Label]
+) -> tuple[npt.NDArray[Any], list[Label]]:
+    """Give codes in the order of the sorted labels."""
     labels = sort_labels(names)
+    if list(labels) == names:
+        return codes, names
     rank = {label: i for i, label in enumerate(labels)}
-    return np.array([rank[label] for label in names], dtype=np.intp)[codes], list(labels)
+    ranks = np.array([rank[label] for label in names], dtype=np.intp)
+    return ranks[codes], list(labels)
 
 
 def _few_labels(column: npt.NDArray[Any]) -> list[Any] | None:
@@ -231,11 +302,9 @@ def _few_labels(column: npt.NDArray[Any]) -> list[Any] | None:
 def _encode_objects(
     column: npt.NDArray[Any], name: str
 ) -> tuple[npt.NDArray[np.intp], list[Label]]:
-    lookup: dict[Label, int] = {}
+    lookup: defaultdict[Label, int] = defaultdict(count().__next__)
     try:
-        codes = np.fromiter(
-            (lookup.setdefault(value, len(lookup)) for value in column), np.intp, len(column)
-        )
+        codes = np.fromiter(map(lookup.__getitem__, column), np.intp, len(column))
     except TypeError as error:
         raise TypeError(
             f"sensitive_features{name} has labels that cannot be compared ({error}); use "

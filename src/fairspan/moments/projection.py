@@ -218,20 +218,12 @@ class Projection:
         return np.asarray(np.einsum("ij,ij->i", lost, lost))
 
 
-def moments_of(X: Any, sensitive_features: Any, sample_weight: Any = None) -> GroupMoments:
-    """Return the moments of rows; moments are returned as they are."""
-    if not isinstance(X, GroupMoments):
-        return GroupMoments.from_arrays(X, sensitive_features, sample_weight=sample_weight)
-    if sensitive_features is not None or sample_weight is not None:
-        raise ValueError(
-            "GroupMoments already contain groups and weights; pass sensitive_features and "
-            "sample_weight only with rows."
-        )
-    return X
-
-
 def total_and_gap(
-    errors: FloatArray, sensitive_features: Any, sample_weight: Any, missing_groups: str
+    errors: FloatArray,
+    sensitive_features: Any,
+    sample_weight: Any,
+    missing_groups: str,
+    small_groups: str = "keep",
 ) -> tuple[float, float]:
     """Return the mean error of rows and the gap between groups (0 without groups).
 
@@ -239,12 +231,14 @@ def total_and_gap(
     ----------
     errors : ndarray of shape (n_rows,)
         The error of each row.
-    sensitive_features : array-like, frame, dict or None
+    sensitive_features : array-like, frame, dict, Groups or None
         The group of each row.
     sample_weight : array-like of shape (n_rows,) or None
         How often each row counts.
     missing_groups : {"raise", "own_group", "total_only"}
         What becomes of rows without a label.
+    small_groups : {"keep", "pool", "total_only"}
+        Whether rows labelled "small groups" are compared.
 
     Returns
     -------
@@ -253,10 +247,11 @@ def total_and_gap(
     """
     n_rows = len(errors)
     weight = np.ones(n_rows) if sample_weight is None else check_weights(sample_weight, n_rows)
-    groups = Groups.of(sensitive_features, n_rows, missing_groups)
+    given = isinstance(sensitive_features, Groups)
+    groups = sensitive_features if given else Groups.of(sensitive_features, n_rows, missing_groups)
     size = np.bincount(groups.codes, weight)
     # A group without weight has no error; it cannot widen the gap.
-    counted = (size > 0) & groups_in_gap(groups.labels, missing_groups)
+    counted = (size > 0) & groups_in_gap(groups.labels, missing_groups, small_groups)
     means = np.bincount(groups.codes, weight * errors)[counted] / size[counted]
     gap = float(np.ptp(means)) if counted.any() else 0.0
     return float(np.average(errors, weights=weight)), gap

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import diags_array
 
-from fairspan.ground.rows import check_memory
+from fairspan.ground.rows import FITTED, check_memory
 from fairspan.ground.types import BoolArray, FloatArray
 from fairspan.moments.from_rows import NEAR, RawMoments, mirror
 
@@ -44,12 +44,12 @@ def scatter_sparse(
         Sums around a shift that is zero but for columns far from zero.
     """
     d = X.shape[1]
-    check_memory(n_groups, d)
+    check_memory(n_groups, d, FITTED)
     X = X.tocsr().astype(np.float64, copy=False)
     weight = np.ones(len(codes)) if sample_weight is None else sample_weight
     sums, scatters = np.zeros((n_groups, d)), np.zeros((n_groups, d, d))
     with np.errstate(invalid="ignore", over="ignore"):
-        shift = _far_shift(X)
+        shift = far_shift(X)
         far, near = np.flatnonzero(shift), diags_array((shift == 0).astype(np.float64))
         for a in range(n_groups):
             members = np.flatnonzero(codes == a)
@@ -69,7 +69,7 @@ def scatter_sparse(
     return RawMoments(shift, np.bincount(codes, minlength=n_groups), sums, scatters)
 
 
-def _far_shift(X: Any) -> FloatArray:
+def far_shift(X: Any) -> FloatArray:
     """Return the means of columns that are many standard deviations from 0; otherwise 0."""
     mean = np.asarray(X.mean(axis=0)).ravel()
     square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
