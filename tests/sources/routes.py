@@ -42,7 +42,7 @@ def by_command(path: str, options: dict[str, Any]) -> dict[str, Any]:
     from fairspan import GroupMoments
     from fairspan.cli import main
 
-    words = ["moments", path, "-s", "g", "--json"]
+    words = ["moments", path, "-s", "g", "--json", "--min-count", "1"]
     for name, value in options.items():
         listed = value if isinstance(value, list) else [value.replace("_", "-")]
         words += [f"--{name.replace('_', '-')}", *listed]

@@ -296,8 +296,8 @@ MISTAKES = {
     ),
     "unknown group": ({"sensitive": "sex"}, r"has no column 'sex' \(sensitive=\.\.\.\)"),
     "unknown weight": ({"weight": "q"}, r"has no column 'q' \(weight=\.\.\.\)"),
-    "unknown rule": ({"missing": "mean"}, "missing='mean' is not known; use one of 'raise', 'dr"),
-    "unknown option": ({"colour": "red"}, r"Unknown options \['colour'\]"),
+    "unknown rule": ({"missing": "mode"}, "missing='mode' is not known; use one of 'raise', 'dr"),
+    "unknown option": ({"colour": "red"}, r"Unknown options: \['colour'\]"),
     "unknown engine": ({"engine": "cloud"}, "engine='cloud' is not known"),
     "no rows at once": ({"batch_rows": 0}, "batch_rows=0 must be 1 or more"),
     "features and drop": ({"features": ["x"], "drop": ["y"]}, "not both"),
@@ -326,9 +326,9 @@ def test_paths_that_are_nothing_are_named(tmp_path):
         moments_from_files(tmp_path / "absent.csv")
     with pytest.raises(ValueError, match="holds no files"):
         moments_from_files(tmp_path)
-    (tmp_path / "t.xlsx").write_text("")
-    with pytest.raises(ValueError, match=r"t.xlsx' is not a known kind of table"):
-        moments_from_files(tmp_path / "t.xlsx")
+    (tmp_path / "t.docx").write_text("")
+    with pytest.raises(ValueError, match=r"t.docx' is not a known kind of table"):
+        moments_from_files(tmp_path / "t.docx")
     (tmp_path / "t.csv").write_text("x,y\n1,2\n")
     (tmp_path / "t.npy").write_text("")
     with pytest.raises(ValueError, match=r"several kinds: \['csv', 'npy'\]"):

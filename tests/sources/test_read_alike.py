@@ -46,6 +46,9 @@ MARKED = "encoding is utf-16 (byte-order mark)"
 COUNTS = "column 'x' just counts the rows; if it is not a feature, use drop=['x']"
 
 
+BLANKS = "x,y,k,g\n1,2,a,u\n2,,b,v\n4,6,b,u\n,0,,u\n4,2,b,v\n"
+
+
 def utf16(text: str, mark: bytes, encoding: str) -> bytes:
     return mark + text.encode(encoding)
 
@@ -78,7 +81,9 @@ CASES = {
     "a mark of utf-16": Case(utf16(PLAIN, b"\xff\xfe", "utf-16-le"), ROWS, notes=(MARKED,)),
     "a big-endian mark": Case(utf16(PLAIN, b"\xfe\xff", "utf-16-be"), ROWS, notes=(MARKED,)),
     "utf-16 by name": Case(PLAIN.encode("utf-16-le"), ROWS, options={"encoding": "utf-16-le"}),
-    "utf-16 without a mark": Case(PLAIN.encode("utf-16-le"), refusal="not a text file, or needs"),
+    "utf-16 without a mark": Case(
+        PLAIN.encode("utf-16-le"), refusal="needs for instance encoding='utf-16-le'"
+    ),
     "latin-1 by name": Case(
         PLAIN.replace("u", "ü").encode("latin-1"),
         {"v": ROWS["v"], "ü": ROWS["u"]},
@@ -185,7 +190,7 @@ CASES = {
     "a column without a name": Case("x,,g\n1,2,u\n", refusal="column 2 of"),
     "two columns without a name": Case(",,g\n1,2,u\n", refusal="columns of the same name: ['']"),
     "a name twice": Case("x, x,g\n1,2,u\n", refusal="columns of the same name: ['x']; rename"),
-    "a header only": Case("x,y,g\n", refusal="has no rows to compute moments of"),
+    "a header only": Case("x,y,g\n", refusal="has no rows."),
     "nothing": Case("", refusal="is empty; a csv file begins with column names"),
     "blank lines only": Case("\n \n\r\n", refusal="is empty; a csv file begins with column names"),
     "no header": Case("1,2,3\n4,5,6\n", refusal="holds numbers (1, 2, 3, ...), not column names"),
@@ -201,16 +206,56 @@ CASES = {
         PLAIN + "\u0661\u0662,1,u\n", refusal="not numbers: 'x' ('\u0661\u0662' in line 5)."
     ),
     "decimal commas": Case(
-        "x;y;g\n1,5;2;u\n3;4;v\n", refusal="Numbers in 'x' have a comma; write a decimal comma as"
+        "x;y;g\n1,5;2;u\n3;4;v\n",
+        refusal="Numbers in 'x' have a comma: use decimal=',' if it is a decimal comma",
+    ),
+    "decimal commas by name": Case(
+        "x;y;g\n1,5;-,25;u\n3;4e1;v\n1,5E-1;NA;u\n2; 7,0 ;1,5\n",
+        {"1,5": [[2, 7]], "u": [[1.5, -0.25]], "v": [[3, 40]]},
+        notes=(
+            DETECTED.format("semicolons"),
+            "1 of 4 rows left out: missing values in 'y' (1)",
+        ),
+        options={"decimal": ",", "missing": "drop_rows"},
+        dropped=1,
+    ),
+    "decimal commas between commas": Case(
+        'x,y,g\n"1,5",2,u\n3,"4,25",v\n',
+        {"u": [[1.5, 2]], "v": [[3, 4.25]]},
+        options={"decimal": ","},
+    ),
+    "points where commas are decimal": Case(
+        "x;y;g\n1.234,5;2;u\n1.5;4;v\n",
+        refusal="'x' ('1.234,5' in line 2). Numbers in 'x' have marks between thousands: remove",
+        options={"decimal": ","},
     ),
     "thousands": Case(
-        'x,y,g\n"1,234,567.8",2,u\n3,4,v\n', refusal="leave out commas between thousands"
+        'x,y,g\n"1,234,567.8",2,u\n3,4,v\n',
+        refusal="Numbers in 'x' have marks between thousands: remove these from the file",
     ),
     "hexadecimal numbers": Case(PLAIN + "0x10,1,u\n", refusal="numbers: 'x' ('0x10' in line 5)"),
-    "dates": Case(PLAIN + "1,2026-01-31,u\n", refusal="numbers: 'y' ('2026-01-31' in line 5)"),
+    "dates": Case(
+        "x,y,g\n1,2026-01-31,u\n2,2026-02-01 09:30,v\n",
+        refusal="Dates in 'y' are no features: derive a number, such as an age in days. Leave out "
+        "columns with drop=['y'], or name",
+    ),
+    "dates as others write them": Case(
+        "x,y,g\n31/1/2026,31.01.26,u\n2/12/2026,02.02.26,v\n", refusal="Dates in 'x', 'y' are no"
+    ),
+    "a column of one value": Case(
+        "x,y,z,g\n7,1,0,u\n7,3,0,v\n7,,1,u\n7,2,0,u\n",
+        {"u": [[7, 1, 0], [7, 2, 0]], "v": [[7, 3, 0]]},
+        names=("x", "y", "z"),
+        notes=(
+            "1 of 4 rows left out: missing values in 'y' (1)",
+            "the same value in every row: 'x', 'z'",
+        ),
+        options={"missing": "drop_rows"},
+        dropped=1,
+    ),
     "text in several columns": Case(
         "x,y,g\n1,?,u\nthree,-,v\n",
-        refusal="not numbers: 'x' ('three' in line 3), 'y' ('?' in line 2). Leave them out with",
+        refusal="'x' ('three' in line 3), 'y' ('?' in line 2). Where marks in 'y' stand for",
     ),
     "text far down": Case(
         late("1,one,u,\n"), refusal="numbers: 'y' ('one' in line 50002)", options={"drop": ["z"]}
@@ -234,10 +279,58 @@ CASES = {
         options={"missing": "drop_rows"},
         dropped=4,
     ),
+    "commas before three digits": Case(
+        'x,y,g\n"1,234",2,u\n"12,345",4,v\n',
+        refusal="Numbers in 'x' have marks between thousands: remove these from the file. Leave "
+        "out columns with drop=['x'], or name the columns to use with features=[...]. If what "
+        "looks like thousands are decimal commas, use decimal=','.",
+    ),
     "missing values in every row": Case(
         "x,y,g\n,2,u\n3,,v\n",
-        refusal="has no rows to compute moments of: every row has missing values in 'x' (1), 'y'",
+        refusal="has no complete rows: every row has missing values in 'x' (1), 'y'",
         options={"missing": "drop_rows"},
+    ),
+    "missing values filled in by the mean": Case(
+        BLANKS,
+        {"u": [[1, 2, 1, 0], [4, 6, 0, 1], [2.75, 0, 0, 1]], "v": [[2, 2.5, 0, 1], [4, 2, 0, 1]]},
+        notes=(
+            "column 'k' became 2 columns of zeros and ones",
+            "3 missing values filled in: 'x' (1) by 2.75, 'y' (1) by 2.5, 'k' (1) by 'b'",
+        ),
+        names=("x", "y", "k=a", "k=b"),
+        options={"missing": "mean", "one_hot": ["k"]},
+    ),
+    "missing values filled in by the median": Case(
+        BLANKS,
+        {"u": [[1, 2], [4, 6], [3, 0]], "v": [[2, 2], [4, 2]]},
+        notes=("2 missing values filled in: 'x' (1) by 3.0, 'y' (1) by 2.0",),
+        options={"missing": "median", "drop": ["k"]},
+    ),
+    "missing values filled in by what is most frequent, weights counted": Case(
+        "x,y,g,w\n1,2,u,3\n5,,v,1\n5,7,v,1\n,7,v,1\n5,7,u,0\n5,7,u,0\n",
+        {"u": [[1, 2]] * 3, "v": [[5, 2], [5, 7], [1, 7]]},
+        notes=("2 missing values filled in: 'x' (1) by 1.0, 'y' (1) by 2.0",),
+        options={"missing": "most_frequent", "weight": "w"},
+    ),
+    "missing values filled in by values": Case(
+        "x,y,g\n1,2,NA\n,4,ZA\n3,,ZA\n5,7,ZA\n",
+        {"NA": [[1, 2]], "ZA": [[0.5, 4], [3, 13 / 3], [5, 7]]},
+        notes=("3 missing values filled in: 'x' (1) by 0.5, 'y' (1) by 4.33333, 'g' (1) by 'NA'",),
+        options={"missing": {"*": "mean", "x": 0.5, "g": "NA"}},
+        words={"missing": ["mean", "--missing", "x=0.5", "--missing", "g=NA"]},
+    ),
+    "no label to fill in": Case(
+        "x,y,g\n1,,\n3,4,v\n5,6,u\n",
+        refusal="has missing values in 'g' (1) of 3 rows. Leave out those rows with "
+        "missing='drop_rows'. Rows without a label become a group of their own with "
+        "missing={'*': 'mean', 'g': 'unknown'}.",
+        options={"missing": "mean"},
+    ),
+    "a column of blanks": Case(
+        "x,y,g\n1,,u\n3, ,v\n5,NA,u\n",
+        refusal="has missing values in 'y' (3) of 3 rows. Leave out columns without any value with "
+        "drop=['y'].",
+        options={"missing": "mean"},
     ),
     "words that are text": Case(PLAIN + "none,1,u\n", refusal="numbers: 'x' ('none' in line 5)"),
     "quoted blanks": Case(
@@ -245,7 +338,8 @@ CASES = {
     ),
     "a label spelled NA": Case(
         "x,y,g\n1,2,NA\n3,4,ZA\n",
-        refusal="missing values in 'g' (1) of 2 rows. Leave out those rows",
+        refusal="missing values in 'g' (1) of 2 rows. Leave out those rows with "
+        "missing='drop_rows'. If 'NA' is a label and not a missing value, use missing={'g': 'NA'}.",
     ),
     "true and false": Case(
         "x,y,g\nTrue,1,u\nFalse,2,v\nTRUE,9,u\n,4,u\n",
@@ -266,7 +360,7 @@ CASES = {
     ),
     "labels with zeros in front": Case("x,y,g\n1,2,007\n3,4,7\n", {"007": [[1, 2]], "7": [[3, 4]]}),
     "labels of several kinds": Case("x,y,g\n1,2,1\n3,4,true\n", {"1": [[1, 2]], "true": [[3, 4]]}),
-    "a column of one value": Case("y,g\n1,u\n2,v\n", {"u": [[1]], "v": [[2]]}, names=("y",)),
+    "a single feature": Case("y,g\n1,u\n2,v\n", {"u": [[1]], "v": [[2]]}, names=("y",)),
     "no features": Case("g\nu\nv\n", refusal="has no column left to be a feature"),
     "categories that are found": Case(
         "x,k,g\n1,b,u\n3, a,v\n5,b,u\n",
@@ -278,6 +372,28 @@ CASES = {
         names=("x", "k=a", "k=b"),
         options={"one_hot": ["k"]},
         words={"one_hot": ["k"]},
+    ),
+    "all text as categories": Case(
+        "k,x,n,g\nb,1,NA,u\na,3,yes,v\nb,5,,u\n",
+        {"u": [[0, 1, 1, 1, 0], [0, 1, 5, 1, 0]], "v": [[1, 0, 3, 0, 1]]},
+        notes=(
+            "column 'k' became 2 columns of zeros and ones",
+            "column 'n' became 2 columns of zeros and ones",
+            "2 missing values filled in: 'n' (2) by 'no'",
+        ),
+        names=("k=a", "k=b", "x", "n=no", "n=yes"),
+        options={"one_hot": "all", "missing": {"n": "no"}},
+        words={"one_hot": "all", "missing": ["n=no"]},
+    ),
+    "all text as categories, but no dates": Case(
+        "k,x,g\nb,2026-01-31,u\na,2026-02-28,v\n",
+        refusal="'x' ('2026-01-31' in line 2). Dates in 'x' are no features",
+        options={"one_hot": "all"},
+    ),
+    "all text as categories, but no names": Case(
+        "k,x,g\n" + "".join(f"name {i},{i % 7},u\n" for i in range(3000)),
+        refusal="different values to become features: 'k' (3,000). Leave them out with drop=['k']",
+        options={"one_hot": "all"},
     ),
     "categories with commas": Case(
         'x,k,g\n1,"b, c",u\n3,a,v\n',
@@ -292,6 +408,45 @@ CASES = {
         refusal="cannot be used: column 'k' has values that are not among its categories: 'mars'",
         options={"one_hot": {"k": ["b", "a"]}},
         words={"one_hot": ["k=b,a"]},
+    ),
+    "groups by age": Case(
+        "x,g\n" + "".join(f"{i % 5},{i}\n" for i in range(20, 60)) + "7,\n",
+        {
+            "29 or less": [[i % 5] for i in range(20, 30)],
+            "29 to 39": [[i % 5] for i in range(30, 40)],
+            "39 to 49": [[i % 5] for i in range(40, 50)],
+            "over 49": [[i % 5] for i in range(50, 60)],
+        },
+        notes=(
+            "column 'g' was cut at 29, 39, 49",
+            "1 of 41 rows left out: missing values in 'g' (1)",
+        ),
+        names=("x",),
+        options={"bins": {"g": 4}, "missing": "drop_rows"},
+        words={"bin": ["g:4"], "missing": "drop_rows"},
+        dropped=1,
+    ),
+    "groups by cuts": Case(
+        "x;g\n1;0,5\n2;1,5\n3;-2\n5;9\n",
+        {"0.5 or less": [[1], [3]], "over 0.5": [[2], [5]]},
+        notes=(DETECTED.format("semicolons"), "column 'g' was cut at 0.5"),
+        names=("x",),
+        options={"bins": {"g": [0.5]}, "decimal": ","},
+        words={"bin": ["g:0.5"], "decimal": ","},
+    ),
+    "groups by weights": Case(
+        "x,g,w\n1,1,2\n2,2,1\n3,3,1\n1,1,0\n",
+        {"1 or less": [[1], [1]], "over 1": [[2], [3]]},
+        notes=("column 'g' was cut at 1",),
+        names=("x",),
+        options={"bins": {"g": 2}, "weight": "w"},
+        words={"bin": ["g:2"], "weight": "w"},
+    ),
+    "numbers that may be cut": Case(
+        "x,g\n" + "".join(f"{i},{i % 21}\n{-i},{i % 21}\n" for i in range(42)),
+        {g: [[g], [-g], [g + 21], [-g - 21]] for g in range(21)},
+        notes=("column 'g' has more than 20 numbers; bins={'g': 4} makes 4 groups",),
+        names=("x",),
     ),
     "weights": Case(
         "x,y,g,w\n1,2,u,2\n3,4,v,1\n1,2,u,0\n",
@@ -410,6 +565,9 @@ def test_pyarrow_reads_the_files_that_people_have(tmp_path, monkeypatch):
         (tmp_path / "t.csv").write_text(content, newline="", encoding="utf-8")
         found = by_library(str(tmp_path / "t.csv"), {"missing": "drop_rows"})
         assert found["counts"] == [1], content
+    (tmp_path / "t.csv").write_text(text.replace(",", ";").replace(".", ","), encoding="utf-8")
+    found = by_library(str(tmp_path / "t.csv"), {"missing": "drop_rows", "decimal": ","})
+    assert found["counts"] == [1]
 
 
 def test_the_plain_reader_goes_on_where_pyarrow_stops(files):

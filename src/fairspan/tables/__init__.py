@@ -1,1 +1,1 @@
-"""Tables wherever they live, read alike: csv, Parquet, Arrow, npy, Dask and Spark."""
+"""Tables wherever they live, read alike: csv, spreadsheets, Parquet, Arrow, npy, Dask and Spark."""

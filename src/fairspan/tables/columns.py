@@ -1,33 +1,33 @@
 """Which columns of a table are features, groups and weights: chosen once, kept by the model.
 
 Every rule works row by row, so that parts of a table, read anywhere and in any order, add up to the
-moments of the whole. That is why missing values are not replaced by means: those are not known
-before the last row is read, and would differ between sites.
+moments of the whole. What is known after the last row only, such as the mean that fills blanks, is
+found by a first pass; it differs between sites.
 """
 
 from __future__ import annotations
 
-import datetime
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, Self, TypedDict
 
-import numpy as np
-
 from fairspan.ground.parameters import (
-    check_choice,
     check_integer,
     check_options,
-    is_listing,
-    is_number,
 )
-from fairspan.tables.findings import Name, TableError, find_columns, not_numbers
+from fairspan.tables.asked import FILLS, bins_of, categories_of, fills_of, number_in
+from fairspan.tables.findings import TableError, find_columns
 from fairspan.tables.pieces import NUMBER, TEXT, Wanted
+from fairspan.tables.refusals import Name, Rules, not_numbers
 
+ALL = "all"
+"""Stands for all columns of text."""
 _BATCH_BYTES = 2**24
+_FEW = 20
+"""A column of more different numbers is hardly one of groups."""
 
 
 class TableOptions(TypedDict, total=False):
@@ -39,22 +39,29 @@ class TableOptions(TypedDict, total=False):
         Columns that are no features, where ``features`` does not name those that are.
     weight : str
         The column that says how often each row counts: integer weights equal repeated rows.
-    one_hot : sequence of str, or mapping of str to sequences of values
-        Columns of categories. Each becomes a feature ``column=category`` for each category, 1 in
-        rows that have it and else 0. Categories are compared as text. Without a list of them, they
-        are found by a first pass over these columns alone. A category that is not listed raises.
-    missing : {"raise", "drop_rows"} or mapping of column names to values, default="raise"
+    one_hot : sequence of str, "all", or mapping of str to sequences of values
+        Columns of categories; "all" takes every feature that holds text. Each becomes a feature
+        ``column=category`` for each category, 1 in rows that have it and else 0. Categories are
+        compared as text. Without a list of them, they are found by a first pass over these columns
+        alone. A category that is not listed raises.
+    missing : {"raise", "drop_rows", "mean", "median", "most_frequent"} or mapping, default="raise"
         What to do about missing values (null or NaN): refuse them, leave out rows that miss the
-        value of any column in use, or put a value in their place. Columns that a mapping does not
-        name are refused if values are missing.
+        value of any column in use, or put a value in their place: the mean, the median or the most
+        frequent value of the column, found by a first pass. Categories get their most frequent
+        one; groups and weights are not filled in so. A mapping of columns to values puts these in
+        their place; its key "*" holds the rule for all other columns, else they are refused.
+    bins : mapping of str to int or sequence of numbers
+        Sensitive columns of numbers, and into how many groups of about the same size they are cut,
+        or where. A cut belongs to the group below it.
     batch_rows : int
         Rows held at once; by default as many as 16 MB hold, or twice the number of features.
     """
 
     drop: Sequence[str]
     weight: str | None
-    one_hot: Sequence[str] | Mapping[str, Sequence[Any]]
+    one_hot: str | Sequence[str] | Mapping[str, Sequence[Any]]
     missing: str | Mapping[str, Any]
+    bins: Mapping[str, int | Sequence[float]]
     batch_rows: int | None
 
 
@@ -74,12 +81,20 @@ class Columns:
         Columns to hand on as they are written.
     fills : dict
         What takes the place of missing values, by column.
+    rule : {"mean", "median", "most_frequent"} or None
+        How to find what takes the place of missing values of the other features.
     drops : bool
         Whether rows with other missing values are left out; else they are refused.
     dropped : tuple of str or int, or None
         Columns left out on request, where all others are features; None where these are named.
     batch_rows, most_groups : int or None
         Rows held at once; different values that a column of groups may have.
+    encodes : bool
+        Whether features that turn out to hold text become categories, too.
+    bins : dict of str or int to int or tuple of float
+        Into how many groups columns of numbers are cut; or where, once that is known.
+    scales : tuple of float or None
+        What features are divided by, once they are read.
     """
 
     features: tuple[Name, ...]
@@ -92,6 +107,19 @@ class Columns:
     dropped: tuple[Name, ...] | None = None
     batch_rows: int | None = None
     most_groups: int | None = None
+    rule: str | None = None
+    encodes: bool = False
+    bins: dict[Name, int | tuple[float, ...]] = field(default_factory=dict)
+    scales: tuple[float, ...] | None = None
+
+    @property
+    def owners(self) -> list[Name]:
+        """The column that each feature comes from, once all categories are known."""
+        return [
+            name
+            for name in self.features
+            for _ in (self.categories[name] or () if name in self.categories else ("",))
+        ]
 
     @property
     def numbers(self) -> tuple[Name, ...]:
@@ -101,7 +129,8 @@ class Columns:
     @property
     def labels(self) -> tuple[Name, ...]:
         """Columns to be read as labels."""
-        return tuple(dict.fromkeys((*self.sensitive, *self.categories)))
+        found = dict.fromkeys((*self.sensitive, *self.categories))
+        return tuple(name for name in found if name not in self.bins)
 
     @cached_property
     def places(self) -> dict[Name, int]:
@@ -142,18 +171,31 @@ class Columns:
         """What to read."""
         weight = () if self.weight is None else (self.weight,)
         rows = self.batch_rows or batch_rows(len(self.names))
-        numbers = tuple(dict.fromkeys((*self.numbers, *weight)))
+        numbers = tuple(dict.fromkeys((*self.numbers, *weight, *self.bins)))
         counter = self.dropped is not None and "" not in self.dropped
         # No table has more rows than a machine can count.
         return Wanted(min(rows, sys.maxsize), numbers, self.labels, self.kept, counter)
 
-    def check_few(self, name: Name, values: Collection[Any]) -> None:
-        """Refuse a column of so many values that it hardly tells groups apart."""
-        if self.most_groups is not None and len(values) > self.most_groups:
+    @property
+    def rules(self) -> Rules:
+        """What becomes of missing values, and which columns are no features."""
+        return Rules(self.drops, self.weight, self.sensitive, self.rule)
+
+    def check_few(self, name: Name, values: Collection[Any]) -> str | None:
+        """Refuse a column of so many values that it hardly tells groups apart, or advise to."""
+        numbers = [number_in(value) for value in values]
+        is_measure = len(numbers) > _FEW and None not in numbers
+        is_fraction = is_measure and any(number % 1 for number in numbers if number is not None)
+        if self.most_groups is not None and (len(values) > self.most_groups or is_fraction):
+            most = _FEW if is_fraction else self.most_groups
+            cut = f"cut it into groups with bins={{{name!r}: 4}}, or choose"
             raise TableError(
-                f"the column {name!r} has more than {self.most_groups} different values; choose "
-                "another column for sensitive=..., or group its values first."
+                f"the column {name!r} has more than {most} different values; "
+                f"{cut if is_measure else 'choose'} another column for sensitive=...."
             )
+        if not is_measure:
+            return None
+        return f"column {name!r} has more than {_FEW} numbers; bins={{{name!r}: 4}} makes 4 groups"
 
     def to_json(self) -> dict[str, Any]:
         """Describe it for a model file."""
@@ -162,6 +204,17 @@ class Columns:
             "categories": {name: list(parts or ()) for name, parts in self.categories.items()},
             "sensitive": list(self.sensitive),
             "weight": self.weight,
+            "fills": {
+                str(name): str(value) if name in self.categories else float(value)
+                for name, value in self.fills.items()
+                if name in self.features
+            },
+            "bins": {
+                str(name): list(cuts)
+                for name, cuts in self.bins.items()
+                if not isinstance(cuts, int)
+            },
+            "scales": None if self.scales is None else list(self.scales),
         }
 
     @classmethod
@@ -172,7 +225,19 @@ class Columns:
         categories: dict[Name, tuple[str, ...] | None]
         # Names in JSON are texts, those of arrays too.
         categories = {name: tuple(parts[str(name)]) for name in features if str(name) in parts}
-        return cls(features, categories, tuple(document["sensitive"]), document["weight"])
+        # Files of before there were fills and scales have none.
+        given = document.get("fills", {})
+        fills = {name: given[str(name)] for name in features if str(name) in given}
+        sensitive = tuple(document["sensitive"])
+        scales = document.get("scales")
+        return cls(
+            features,
+            categories,
+            sensitive,
+            document["weight"],
+            fills=fills,
+            scales=None if scales is None else tuple(scales),
+        )
 
 
 def batch_rows(n_features: int) -> int:
@@ -220,7 +285,10 @@ def choose(
     groups, dropped = find("sensitive", sensitive), find("drop", options.get("drop"))
     weights = find("weight", None if options.get("weight") is None else [options["weight"]])
     weight = weights[0] if weights else None
-    categories = _categories(find, options.get("one_hot"))
+    one_hot = options.get("one_hot")
+    # An array compares with a text element by element.
+    encodes = isinstance(one_hot, str) and one_hot == ALL and ALL not in kinds
+    categories = {} if encodes else categories_of(find, one_hot)
     if features is None:
         taken = {*groups, weight, *dropped, *index}
         chosen = tuple(name for name in kinds if name not in taken)
@@ -229,6 +297,8 @@ def choose(
     else:
         named = find("features", features)
         chosen = (*named, *(name for name in categories if name not in named))
+    if encodes:
+        categories = {name: None for name in chosen if "string" in kinds[name]}
     if not chosen:
         raise ValueError(f"{where} has no column left to be a feature.")
     if "" in chosen:
@@ -242,65 +312,23 @@ def choose(
             "categories must be a feature."
         )
     missing = options.get("missing", "raise")
-    fills = _fills(find, missing, kinds, {*groups, *categories})
+    maybe = (name for name in kinds if encodes and kinds[name] == TEXT)
+    rule, fills = fills_of(find, missing, kinds, {*groups, *categories}, {*maybe})
     rows = options.get("batch_rows")
     if rows is not None:
         check_integer("batch_rows", rows, 1)
     left = dropped if features is None else None
-    drops = not fills and missing == "drop_rows"
-    columns = Columns(chosen, categories, groups, weight, (), fills, drops, left, rows)
+    columns = Columns(
+        chosen, categories, groups, weight, (), fills, rule == "drop_rows", left, rows
+    )
+    columns = replace(
+        columns,
+        rule=rule if rule in FILLS else None,
+        encodes=encodes,
+        bins=bins_of(find, options.get("bins"), groups),
+    )
     kind = {name: kinds[name] for name in columns.wanted.numbers}
     text = {name: {kind: None} for name, kind in kind.items() if kind not in (NUMBER, TEXT)}
     if text:
-        raise TableError(not_numbers(where, text, weight))
+        raise TableError(not_numbers(where, text, columns.rules))
     return columns
-
-
-def _categories(find: Any, given: Any) -> dict[Name, tuple[str, ...] | None]:
-    """Give the categories of each column as texts; None where they are to be found."""
-    if not isinstance(given, Mapping):
-        return dict.fromkeys(find("one_hot", given))
-    found: dict[Name, tuple[str, ...] | None] = {}
-    for name, values in zip(find("one_hot", list(given)), given.values(), strict=True):
-        if values is not None and (
-            not is_listing(values) or len({*map(str, values)}) < len(values)
-        ):
-            raise ValueError(
-                f"one_hot={{{name!r}: {values!r}}} must list the column's categories, each once."
-            )
-        found[name] = None if values is None else tuple(map(str, values))
-    return found
-
-
-def _fills(
-    find: Any, missing: Any, kinds: Mapping[Name, str], labels: Collection[Name]
-) -> dict[Name, Any]:
-    """Give what takes the place of missing values, by column."""
-    if not isinstance(missing, Mapping):
-        check_choice("missing", missing, ("raise", "drop_rows"))
-        return {}
-    given = zip(find("missing", list(missing)), missing.values(), strict=True)
-    return {name: _fill(name, value, kinds[name], name in labels) for name, value in given}
-
-
-def _fill(name: Name, value: Any, kind: str, is_label: bool) -> Any:
-    """Check what takes the place of missing values in a column."""
-    given = f"missing={{{name!r}: {value!r}}}"
-    is_text, is_date = isinstance(value, str), isinstance(value, datetime.date | np.datetime64)
-    is_real = isinstance(value, bool | np.bool_) or is_number(value)
-    if value is None or ((is_real or is_date) and value != value):
-        raise ValueError(
-            f"{given} puts a missing value in the place of missing ones; give a value, or use "
-            "missing='drop_rows'."
-        )
-    if kind == TEXT and is_label:
-        fits, value = is_text or is_real or is_date, str(value)
-    elif kind in (NUMBER, TEXT):
-        fits, kind = is_real and abs(value) <= sys.float_info.max, NUMBER
-    else:
-        fits = is_text if "str" in kind or kind.startswith("<U") else is_date
-    if not fits:
-        raise ValueError(
-            f"{given}: the column holds values of type {kind}; give a value of that type."
-        )
-    return value

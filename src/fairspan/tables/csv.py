@@ -14,7 +14,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,8 @@ from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Any
 
-from fairspan.tables.findings import Findings, Name, TableError, check_once
+from fairspan.tables.dialect import Dialect, Tell, check_names
+from fairspan.tables.findings import Findings, Name, TableError
 from fairspan.tables.pieces import (
     MISSING_WORDS,
     TEXT,
@@ -31,7 +32,6 @@ from fairspan.tables.pieces import (
     Table,
     Wanted,
     labels_of,
-    number_of,
     numbers_of,
 )
 
@@ -48,31 +48,6 @@ _MARK = "4.4501477170144023e-308"
 """A cell that no file holds, in a row put after the last."""
 _BREAK = re.compile(r"\r\n|\r|\n")
 
-Tell = Callable[[int], object]
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How csv files are written, as far as it is given; and a callback for the bytes read."""
-
-    separator: str | None = None
-    encoding: str | None = None
-    tell: Tell = id
-
-    def __post_init__(self) -> None:
-        mark = self.mark
-        if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n'):
-            raise ValueError(f"separator={mark!r} must be one character, or the word 'tab'.")
-        try:
-            "".encode(self.encoding or "utf-8")
-        except (LookupError, TypeError, ValueError):
-            raise ValueError(f"encoding={self.encoding!r} is not a known encoding.") from None
-
-    @property
-    def mark(self) -> str | None:
-        """The separator; a shell finds it hard to give a tab."""
-        return "\t" if self.separator in ("tab", "\\t") else self.separator
-
 
 def open_csv(path: str, dialect: Dialect) -> Table:
     """Open a csv file: read its header, find its encoding and its separator."""
@@ -88,7 +63,9 @@ def open_csv(path: str, dialect: Dialect) -> Table:
     cells = _cells(first, separator)
     is_spaced = len(cells) > 1 and all(cell.startswith(" ") for cell in cells[1:])
     names = [cell.strip() for cell in _cells(first, separator, is_spaced=True)]
-    file = _CsvFile(path, names, len(names), separator, encoding, is_spaced, dialect.tell)
+    file = _CsvFile(
+        path, names, len(names), separator, encoding, dialect.point, is_spaced, dialect.tell
+    )
     if len(names) > 1 and not names[-1]:
         names.pop()
     spaced = 0 if is_spaced else sum(cell != cell.strip() for cell in cells)
@@ -98,7 +75,7 @@ def open_csv(path: str, dialect: Dialect) -> Table:
         not in (dialect.mark, usual),
         f"spaces around column names removed ({spaced})": spaced,
         "dropped the last column: it has no name and no values": len(names) < file.width,
-        f"column names are the numbers 0 to {len(names) - 1}": _check_names(path, names),
+        f"column names are the numbers 0 to {len(names) - 1}": check_names(path, names),
     }
     return Table(
         repr(path),
@@ -122,6 +99,7 @@ class _CsvFile:
     width: int
     separator: str
     encoding: str
+    point: str
     is_spaced: bool
     tell: Tell
 
@@ -150,7 +128,7 @@ class _CsvFile:
             text = _text(data, self.encoding)
             size = min(wanted.rows, _ROWS, _CELLS // self.width + 1)
             for lines, rows in self._blocks(text, size):
-                cells, numbers = rows[done:], partial(_numbers, lines[done:])
+                cells, numbers = rows[done:], partial(_numbers, lines[done:], self.point)
                 done = max(done - len(rows), 0)
                 if cells:
                     self.tell(raw.tell())
@@ -216,11 +194,12 @@ class _CsvFile:
         for name in wanted.numbers:
             types[name] = pa.bool_() if name in truths else pa.float64()
         marked = next(name for name in types if name != "\0" and name not in truths)
-        cells = [_MARK if name == marked else "" for name in self._columns]
+        mark = _MARK.replace(".", self.point)
+        cells = [mark if name == marked else "" for name in self._columns]
         with _opened(self.path) as (data, raw):
             ended = _Ended(data, self.separator.join(cells))
             with self._arrow(ended, list(types), types) as reader:
-                for table in one_ahead(in_tables(_whole(reader, marked), wanted.rows)):
+                for table in one_ahead(in_tables(_whole(reader, marked, mark), wanted.rows)):
                     self.tell(raw.tell())
                     yield arrow_piece(table, wanted, met, is_text=True)
 
@@ -232,7 +211,7 @@ class _CsvFile:
         from pyarrow import csv as arrow
 
         convert = arrow.ConvertOptions(include_columns=wanted, column_types=types)
-        convert.null_values = [*MISSING_WORDS]
+        convert.null_values, convert.decimal_point = [*MISSING_WORDS], self.point
         convert.true_values = ["true", "True", "TRUE"]
         convert.false_values = ["false", "False", "FALSE"]
         return arrow.open_csv(
@@ -263,14 +242,14 @@ class _Ended(io.RawIOBase):
         return found
 
 
-def _whole(batches: Any, name: Any) -> Iterator[Any]:
+def _whole(batches: Any, name: Any, mark: str) -> Iterator[Any]:
     """Take off the row that was put last; in a quote that is not closed it gets lost."""
     held = None
     for batch in batches:
         if held is not None:
             yield held
         held = batch
-    if held is None or held.column(name)[-1].as_py() not in (_MARK, float(_MARK)):
+    if held is None or held.column(name)[-1].as_py() not in (mark, float(_MARK)):
         raise ValueError("a quote is not closed")
     yield held.slice(0, held.num_rows - 1)
 
@@ -283,8 +262,10 @@ def _ends(block: list[list[str]], before: int, last: int) -> Iterable[int]:
     return islice(accumulate(heights, initial=before), 1, None)
 
 
-def _numbers(lines: list[int], columns: dict[str, Any], name: Name, met: Findings) -> Any:
-    return numbers_of(name, columns[str(name)], lines, met)
+def _numbers(
+    lines: list[int], point: str, columns: dict[str, Any], name: Name, met: Findings
+) -> Any:
+    return numbers_of(name, columns[str(name)], lines, met, point)
 
 
 def _labels(columns: dict[str, Any], name: Name, met: Findings | None) -> Coded:
@@ -335,19 +316,3 @@ def _cells(line: str, separator: str, *, is_spaced: bool = False) -> list[str]:
         return next(csv.reader(io.StringIO(line), delimiter=separator, skipinitialspace=is_spaced))
     except (csv.Error, StopIteration):
         return [line]
-
-
-def _check_names(path: str, names: list[str]) -> bool:
-    """Check the header; say whether it numbers the columns."""
-    if "\0" in "".join(names):
-        raise TableError(f"{path!r} is not a text file, or needs for instance encoding='utf-16'.")
-    "".join(names).encode()  # raises where the bytes are not of the encoding
-    check_once(path, names)
-    named = [name for name in names if name]
-    is_counted = named == [str(i) for i in range(len(named))] != []
-    if not is_counted and all(number_of(name) is not None for name in named):
-        raise TableError(
-            f"the first line of {path!r} holds numbers ({', '.join(named[:3])}, ...), not column "
-            "names; add a line of names at its top."
-        )
-    return is_counted

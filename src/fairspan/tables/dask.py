@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from functools import partial, reduce
 from typing import Any, Unpack
@@ -24,10 +25,13 @@ from fairspan.ground.types import FLOATS
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.moments.sparse import SPARSE_FORMATS
+from fairspan.products.parts import Block, RowParts
+from fairspan.products.parts import Step as RowStep
 from fairspan.tables.columns import TableOptions, choose
+from fairspan.tables.first_pass import Add, Step
 from fairspan.tables.groups import Partial, partial_moments
 from fairspan.tables.pieces import Wanted
-from fairspan.tables.rows import Add, Step, table_moments
+from fairspan.tables.rows import table_moments
 from fairspan.tables.typed import frame_part, kinds_of
 
 _BRANCHES = 8
@@ -55,7 +59,7 @@ def moments_from_dask(
         Columns of features, in this order. None takes all that are not used otherwise.
     **options
         See :class:`fairspan.tables.columns.TableOptions`: ``drop``, ``weight``, ``one_hot``,
-        ``missing``, ``batch_rows``.
+        ``missing``, ``bins``, ``batch_rows``.
 
     Returns
     -------
@@ -101,12 +105,21 @@ def map_and_add(task: Callable[[Any], Any], parts: Iterable[Any], add: Add) -> A
     """
     with needing("engine='dask' needs dask", "dask"):
         import dask
-    level = [dask.delayed(task, pure=False)(part) for part in parts]
+    # A node of its own: what a task carries travels to each worker once, not with every part.
+    shared = dask.delayed(task, pure=False, traverse=False)
+    level = [dask.delayed(_applied, pure=False)(shared, part) for part in parts]
     join = dask.delayed(partial(reduce, add), pure=False)
     while len(level) > 1:
         pieces = range(0, len(level), _BRANCHES)
         level = [join(level[start : start + _BRANCHES]) for start in pieces]
-    return level[0].compute()
+    with warnings.catch_warnings():
+        # A fit with many features sends a block in each pass, and sends it only once.
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        return level[0].compute()
+
+
+def _applied(task: Callable[[Any], Any], part: Any) -> Any:
+    return task(part)
 
 
 def moments_of_collection(
@@ -130,8 +143,50 @@ def moments_of_collection(
     Partial
         The moments, and which groups have no weight.
     """
-    check_two_dimensions(X)
+    blocks = _blocks(X, sensitive_features, sample_weight)
     check_memory(1, X.shape[1])
+    task = partial(_block_moments, missing_groups=missing_groups)
+    total: Partial = map_and_add(task, blocks, operator.add)
+    return total
+
+
+def parts_of_collection(X: Any, sensitive_features: Any, sample_weight: Any) -> RowParts:
+    """Make rows by parts of a Dask array or dataframe, for a fit by products.
+
+    Parameters
+    ----------
+    X, sensitive_features, sample_weight : dask collections or array-likes
+        As for :func:`moments_of_collection`.
+
+    Returns
+    -------
+    RowParts
+        The rows; each pass computes every partition once.
+    """
+    blocks = _blocks(X, sensitive_features, sample_weight)
+
+    def run(step: RowStep, add: Add) -> Any:
+        return map_and_add(partial(_block_step, step), blocks, add)
+
+    def first(step: RowStep) -> Any:
+        return map_and_add(partial(_block_step, step), blocks[:1], operator.add)
+
+    return RowParts(run, first, X.shape[1], has_groups=sensitive_features is not None)
+
+
+def _block_step(step: RowStep, block: Sequence[Any]) -> Any:
+    X, labels, weight = block
+    return step([Block(_checked(X), labels, weight)] if X.shape[0] else [])
+
+
+def _checked(X: Any) -> Any:
+    check_real(X)
+    return check_array(X, dtype=FLOATS, ensure_all_finite=False, accept_sparse=SPARSE_FORMATS)
+
+
+def _blocks(X: Any, sensitive_features: Any, sample_weight: Any) -> list[list[Any]]:
+    """Cut rows, labels and weights alike, by the partitions of the rows."""
+    check_two_dimensions(X)
     if hasattr(X, "chunks"):
         X = X.rechunk({1: -1})
     rows = tuple(X.chunks[0]) if hasattr(X, "chunks") else (np.nan,) * X.npartitions
@@ -145,10 +200,8 @@ def moments_of_collection(
     else:
         labels = _pieces("sensitive_features", sensitive_features, rows)
     weights = _pieces("sample_weight", sample_weight, rows)
-    blocks = zip(_pieces("X", X, rows), labels, weights, strict=True)
-    task = partial(_block_moments, missing_groups=missing_groups)
-    total: Partial = map_and_add(task, [list(block) for block in blocks], operator.add)
-    return total
+    pieces = zip(_pieces("X", X, rows), labels, weights, strict=True)
+    return [list(block) for block in pieces]
 
 
 def _block_moments(block: Sequence[Any], missing_groups: str) -> Partial:
@@ -156,8 +209,7 @@ def _block_moments(block: Sequence[Any], missing_groups: str) -> Partial:
     if len(X) == 0:
         return Partial()
     names = feature_names_of(X)
-    check_real(X)
-    X = check_array(X, dtype=FLOATS, ensure_all_finite=False, accept_sparse=SPARSE_FORMATS)
+    X = _checked(X)
     groups = Groups.of(labels, X.shape[0], missing_groups)
     checked = None if weight is None else check_weights(weight, X.shape[0], part=True)
     return partial_moments(X, groups, checked, names)

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from fairspan.ground.parameters import check_choice, is_listing
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.tables.columns import TableOptions
-from fairspan.tables.csv import Dialect
+from fairspan.tables.dialect import Dialect
 from fairspan.tables.parts import KNOWN, FilePart, Files, kind_of, known_kind
 
 ENGINES = ("process", "dask", "spark")
@@ -23,7 +23,7 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 class FileOptions(TableOptions, total=False):
-    """How files are read: the keywords of ``TableOptions``, and two for csv files.
+    """How files are read: the keywords of ``TableOptions``, and some for text and spreadsheets.
 
     Attributes
     ----------
@@ -32,10 +32,16 @@ class FileOptions(TableOptions, total=False):
         tab that the first two lines show.
     encoding : str
         By default UTF-8, or UTF-16 where a byte-order mark says so.
+    decimal : {".", ","}
+        The decimal mark; by default the point. Where it is the comma, points are not read.
+    sheet : str
+        The sheet of a workbook; by default the only one that holds anything.
     """
 
     separator: str | None
     encoding: str | None
+    decimal: str | None
+    sheet: str | None
 
 
 def moments_from_files(
@@ -55,9 +61,10 @@ def moments_from_files(
     ----------
     paths : str, path or sequence of them
         Files, folders or patterns of one kind: Parquet (``.parquet``, ``.pq``), Arrow
-        (``.arrow``, ``.feather``, ``.ipc``), csv (``.csv``, ``.tsv``, ``.gz`` after them) or numpy
-        (``.npy``). Folders are searched; their names may give columns (``sex=f/part.parquet``),
-        which columns of the same name in the files must not contradict.
+        (``.arrow``, ``.feather``, ``.ipc``), csv (``.csv``, ``.tsv``, ``.gz`` after them), numpy
+        (``.npy``) or spreadsheets (``.xlsx``, ``.xlsm``, ``.xlsb``, ``.xls``, ``.ods``). Folders
+        are searched; their names may give columns (``sex=f/part.parquet``), which columns of the
+        same name in the files must not contradict.
     sensitive : str or sequence of str, optional
         Columns of groups; several are intersected, and labels become tuples. None: one group.
     features : sequence of str, optional
@@ -68,7 +75,8 @@ def moments_from_files(
         Spark; tasks return moments only.
     **options
         See :class:`fairspan.tables.files.FileOptions`: ``drop``, ``weight``, ``one_hot``,
-        ``missing``, ``batch_rows``, ``separator``, ``encoding``.
+        ``missing``, ``bins``, ``batch_rows``, ``separator``, ``encoding``, ``decimal``,
+        ``sheet``.
 
     Returns
     -------
@@ -78,7 +86,8 @@ def moments_from_files(
     Notes
     -----
     Csv and npy files need no further package; where pyarrow is installed, it reads csv files
-    several times faster, by the same rules. What was assumed about a file is logged.
+    several times faster, by the same rules. Spreadsheets need the extra ``excel``. What was assumed
+    about a file is logged.
 
     Columns of ``.npy`` tables are named by their position, -1 being the last; the name of a
     ``.npy`` file of labels or weights stands for a column beside a single table.
@@ -87,7 +96,12 @@ def moments_from_files(
     truth values (true, false) or text, such as "007". Blanks and NA count as missing.
     """
     check_choice("engine", engine, ENGINES)
-    dialect = Dialect(options.pop("separator", None), options.pop("encoding", None))
+    dialect = Dialect(
+        options.pop("separator", None),
+        options.pop("encoding", None),
+        options.pop("decimal", None),
+        options.pop("sheet", None),
+    )
     files = Files(find_parts(paths), dialect, engine)
     return files.moments(files.choose(sensitive, features, options)).moments
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,14 +10,12 @@ from typing import Any
 
 from fairspan.ground.listed import listed
 from fairspan.ground.parameters import is_integer, is_listing
+from fairspan.tables.refusals import CATEGORIES, SHOWN, Rules, not_complete, not_numbers
+from fairspan.tables.refusals import Name as Name
+from fairspan.words.writing import plural
 
-Name = str | int
-"""Columns of tables have names; those of arrays have numbers."""
-
-_ALL, _SHOWN, _CATEGORIES = 12, 6, 20
-"""Columns that are named where one is not found, and where some cannot be used; a column with more
-different texts is hardly one of categories."""
-_COMMA = re.compile(r"[-+]?\d[\d.]*,[\d.,]*\d")
+_ALL = 12
+"""Columns that are named where one is not found."""
 
 
 class TableError(ValueError):
@@ -33,16 +30,19 @@ class Findings:
     ----------
     rows, dropped : int
         Rows that were read, and how many of them were left out.
-    missing, truths, spaces : Counter
-        By column: values that are missing, words for true and false read as numbers, and labels
-        with spaces around them.
+    missing, truths, spaces, filled : Counter
+        By column: values that are missing, words for true and false read as numbers, labels with
+        spaces around them, and missing values that were filled in.
     text : dict of dicts
         By column: texts that are no numbers, and their places.
-    words, faults, notes : dict of str
-        Labels that mean a missing value; sentences about what cannot be used; and about what was
-        assumed. Each once.
+    words : dict
+        By column of labels: a word in it that means a missing value.
+    faults, notes : dict of str
+        Sentences about what cannot be used, and about what was assumed. Each once.
     counting : tuple or None
         Features that only count the rows; None before the first row.
+    constant : dict or None
+        Features with one value in all rows that were used, and the value; None before the first.
     """
 
     rows: int = 0
@@ -50,10 +50,12 @@ class Findings:
     missing: Counter[Name] = field(default_factory=Counter)
     truths: Counter[Name] = field(default_factory=Counter)
     spaces: Counter[Name] = field(default_factory=Counter)
+    filled: Counter[Name] = field(default_factory=Counter)
     notes: dict[str, None] = field(default_factory=dict)
     counting: tuple[Name, ...] | None = None
+    constant: dict[str, float] | None = None
     text: dict[Name, dict[str, str | None]] = field(default_factory=dict)
-    words: dict[str, None] = field(default_factory=dict)
+    words: dict[Name, str] = field(default_factory=dict)
     faults: dict[str, None] = field(default_factory=dict)
 
     def __add__(self, other: Findings) -> Findings:
@@ -65,27 +67,38 @@ class Findings:
             self.missing + other.missing,
             self.truths + other.truths,
             self.spaces + other.spaces,
+            self.filled + other.filled,
             self.notes | other.notes,
             two if one is None else one if two is None else tuple(n for n in one if n in two),
+            same_values(self.constant, other.constant),
         )
 
     def add_text(self, name: Name, word: str, place: str = "") -> None:
         """Note a text that should be a number."""
         found = self.text.setdefault(name, {})
-        if len(found) <= _CATEGORIES:
+        if len(found) <= CATEGORIES:
             found.setdefault(word[:30], place)
 
     def put_in_order(self, names: Sequence[Name | None]) -> None:
         """List columns in an order that does not depend on the rows."""
         found: Any
-        for found in (self.missing, self.truths, self.spaces, self.text):
+        for found in (self.missing, self.truths, self.spaces, self.filled, self.text):
             found.update({name: found.pop(name) for name in names if name in found})
 
-    def sentences(self, categories: Mapping[Name, Collection[str] | None]) -> tuple[str, ...]:
+    def sentences(
+        self,
+        categories: Mapping[Name, Collection[str] | None],
+        fills: Mapping[Name, Any],
+        bins: Mapping[Name, Any],
+    ) -> tuple[str, ...]:
         """Say what was read in a way that should be known."""
         left_out = []
         if self.dropped:
             left_out = [f"{self.dropped:,} of {self.rows:,} rows left out: {self._missing}"]
+        if count := self.filled.total():
+            by = (f"{n!r} ({c:,}) by {_short(fills[n])}" for n, c in self.filled.items() if c)
+            filled = f"{plural(count, 'missing value')} filled in"
+            left_out.append(f"{filled}: {listed(by, str, most=SHOWN)}")
         return (
             *self.notes,
             *(f"column {name!r}: true and false are read as 1 and 0" for name in self.truths),
@@ -94,42 +107,64 @@ class Findings:
                 for n, c in self.spaces.items()
             ),
             *(
-                f"column {name!r} became {len(parts or ())} columns of zeros and ones"
+                f"column {name!r} became {plural(len(parts or ()), 'column')} of zeros and ones"
                 for name, parts in categories.items()
+            ),
+            *(
+                f"column {name!r} was cut at {listed(cuts, '{:.15g}'.format, most=_ALL)}"
+                for name, cuts in bins.items()
             ),
             *left_out,
             *(
                 f"column {name!r} just counts the rows; if it is not a feature, use drop={[name]}"
                 for name in (self.counting or () if self.rows > 2 else ())
             ),
+            *(
+                [f"the same value in every row: {listed(self.constant, most=SHOWN)}"]
+                if self.constant and self.rows > 2
+                else []
+            ),
         )
 
-    def refusal(self, where: str, drops: bool, weight: Name | None) -> str | None:
+    def refusal(self, where: str, rules: Rules) -> str | None:
         """Say why the rows cannot be used, if so, naming all columns and the ways out."""
         if self.text:
-            return not_numbers(where, self.text, weight)
-        if self.missing and not drops:
-            words = ", ".join(map(repr, self.words))
-            label = f" A label spelled {words} counts as missing in csv files." if words else ""
-            return (
-                f"{where} has {self._missing} of {self.rows:,} rows. Leave out those rows with "
-                "missing='drop_rows' or those columns with drop=[...], or fill them in with "
-                f"missing={{column: value}}.{label}"
-            )
+            return not_numbers(where, self.text, rules)
+        if self.missing and not rules.drops:
+            missing = f"{where} has {self._missing} of {self.rows:,} rows"
+            return not_complete(missing, self.rows, self.missing, self.words, rules)
         if self.faults:
-            faults = listed(self.faults, str, most=_SHOWN, separator="; ")
+            faults = listed(self.faults, str, most=SHOWN, separator="; ")
             return f"{where} cannot be used: {faults}."
         return None
 
     @property
-    def why_none(self) -> str:
-        """Say why no row is left, after a sentence that says so."""
-        return f": every row has {self._missing}" if self.dropped else ""
+    def none_left(self) -> str:
+        """Say that there are no rows, and why."""
+        return (
+            f"has no complete rows: every row has {self._missing}"
+            if self.dropped
+            else "has no rows"
+        )
 
     @property
     def _missing(self) -> str:
         counts = (f"{name!r} ({count})" for name, count in self.missing.items())
-        return f"missing values in {listed(counts, str, most=_SHOWN)}"
+        return f"missing values in {listed(counts, str, most=SHOWN)}"
+
+
+def _short(value: Any) -> str:
+    """Write what fills missing values: numbers with as many digits as people read."""
+    return repr(float(f"{value:.6g}") if isinstance(value, float) else value)
+
+
+def same_values(
+    one: dict[str, float] | None, two: dict[str, float] | None
+) -> dict[str, float] | None:
+    """Keep what is the same in two parts; None knows of no rows."""
+    if one is None or two is None:
+        return two if one is None else one
+    return {name: value for name, value in one.items() if two.get(name) == value}
 
 
 def find_columns(
@@ -179,7 +214,16 @@ def no_column(where: str, kinds: Iterable[Name], missing: Sequence[Any], why: st
         there = f"are numbered 0 to {len(names) - 1}"
     near = get_close_matches(str(missing[0]), map(str, names), n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
+    if len(names) == 1:
+        hint += " If the names of columns come further down, remove the lines above them."
     return f"{where} has no column {listed(missing, most=8)} ({why}); its columns {there}.{hint}"
+
+
+def no_choice(path: str, what: str, given: str, there: Iterable[str]) -> str:
+    """Say that a file has no sheet of a name, and which it has."""
+    near = get_close_matches(given, there, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"{path!r} has no {what} {given!r}; there are {listed(there, most=_ALL)}.{hint}"
 
 
 def check_once(path: str, names: Iterable[str]) -> None:
@@ -187,55 +231,3 @@ def check_once(path: str, names: Iterable[str]) -> None:
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise TableError(f"{path!r} has columns of the same name: {twice[:5]}; rename them.")
-
-
-def not_numbers(where: str, text: Mapping[Name, Mapping[str, str | None]], weight: Any) -> str:
-    """Say which columns should be numbers and are not, and the ways out.
-
-    Parameters
-    ----------
-    where : str
-        The table.
-    text : mapping
-        By column, texts and the places where they were met; or its type and None.
-    weight : str, int or None
-        The column of weights, which cannot be left out.
-
-    Returns
-    -------
-    str
-        The refusal.
-    """
-    examples = {name: next(iter(met.items())) for name, met in text.items()}
-    shown = (
-        f"{name!r} ({word if place is None else f'{word!r}{place}'})"
-        for name, (word, place) in examples.items()
-    )
-    sentence = f"{where} has columns that are not numbers: {listed(shown, str, most=_SHOWN)}."
-    commas = [name for name, met in text.items() if all(map(_COMMA.fullmatch, met))]
-    if commas:
-        sentence += (
-            f" Numbers in {listed(commas, most=_SHOWN)} have a comma; write a decimal comma as a "
-            "point, and leave out commas between thousands."
-        )
-    others = [name for name in text if name not in commas and name != weight]
-    few = [
-        name
-        for name in others
-        if len(text[name]) <= _CATEGORIES
-        and (examples[name][1] is not None or "string" in examples[name][0])
-    ]
-    if others:
-        sentence += f" Leave them out with {_keyword('drop', others)}"
-        if few:
-            zeros = "turn each category into a column of zeros and ones with"
-            sentence += f", {zeros} {_keyword('one_hot', few)}"
-        sentence += ", or name the columns to use with features=[...]."
-    if weight in text:
-        sentence += f" weight={weight!r} must be a column of numbers."
-    return sentence
-
-
-def _keyword(option: str, names: Sequence[Name]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{option}={list(names[:_SHOWN])}{more}"

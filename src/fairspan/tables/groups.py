@@ -80,7 +80,7 @@ class Partial:
                     "each group needs a positive total weight. Drop its rows to leave it out."
                 )
         if self.moments is None:
-            raise ValueError(f"{where} has no rows to compute moments of{self.met.why_none}.")
+            raise ValueError(f"{where} {self.met.none_left}.")
         extra = np.array([self.weightless[label] for label in weighted], dtype=np.int64)
         counts = self.moments.counts + extra
         check_sizes(len(counts), int(counts.sum()))
@@ -187,19 +187,26 @@ def with_types(moments: GroupMoments, is_untyped: Sequence[bool]) -> GroupMoment
     """
     if not any(is_untyped):
         return moments
-    several = len(is_untyped) > 1
-    rows = [label if several else (label,) for label in moments.labels]
-    columns = [
-        list(map(parser(column), column)) if untyped else column
-        for column, untyped in zip(zip(*rows, strict=True), is_untyped, strict=True)
-    ]
-    labels = [row if several else row[0] for row in zip(*columns, strict=True)]
+    labels = typed_labels(is_untyped, moments.labels)
     found = sort_labels(dict.fromkeys(labels))
     places = [[a for a, label in enumerate(labels) if label == one] for one in found]
     if all(len(same) == 1 for same in places):
         return _taken(moments, [same[0] for same in places], found)
     parts = [_taken(moments, [a], (label,)) for a, label in enumerate(labels)]
     return replace(sum(parts[1:], parts[0]), dropped_rows=moments.dropped_rows)
+
+
+def typed_labels(is_untyped: Sequence[bool], labels: Sequence[Label]) -> list[Label]:
+    """Give all labels the types that their columns have, as :func:`with_types` does."""
+    if not any(is_untyped):
+        return list(labels)
+    several = len(is_untyped) > 1
+    rows: list[Any] = [label if several else (label,) for label in labels]
+    columns = [
+        list(map(parser(column), column)) if untyped else column
+        for column, untyped in zip(zip(*rows, strict=True), is_untyped, strict=True)
+    ]
+    return [row if several else row[0] for row in zip(*columns, strict=True)]
 
 
 def _taken(moments: GroupMoments, places: list[int], labels: tuple[Label, ...]) -> GroupMoments:

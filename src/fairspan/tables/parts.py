@@ -16,11 +16,14 @@ from fairspan.ground.parameters import is_listing, is_number
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.tables.columns import Columns, choose
-from fairspan.tables.csv import Dialect, open_csv
+from fairspan.tables.csv import open_csv
+from fairspan.tables.dialect import Dialect
+from fairspan.tables.excel import open_excel
 from fairspan.tables.findings import Findings, Name, TableError
+from fairspan.tables.first_pass import Add, Step, settled
 from fairspan.tables.groups import parser
 from fairspan.tables.pieces import TEXT, Coded, Piece, Table, Wanted, number_of, objects
-from fairspan.tables.rows import Add, RowReader, Step, TableMoments, settled, table_moments
+from fairspan.tables.rows import RowReader, TableMoments, table_moments
 from fairspan.tables.typed import kind_of_array, open_arrow, open_npy
 
 
@@ -33,6 +36,7 @@ class Kind(NamedTuple):
 
 KINDS = {
     "csv": Kind((".csv", ".csv.gz", ".tsv", ".tsv.gz"), open_csv),
+    "excel": Kind((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), open_excel),
     "npy": Kind((".npy",), open_npy),
     "parquet": Kind((".parquet", ".pq"), partial(open_arrow, is_parquet=True)),
     "arrow": Kind((".arrow", ".feather", ".ipc"), open_arrow),
@@ -120,6 +124,8 @@ def open_table(part: FilePart, dialect: Dialect) -> Table:
     # What is no file says so itself.
     with open(part.path, "rb"):
         kind = KINDS[known_kind(part.path)]
+    if dialect.sheet is not None and kind is not KINDS["excel"]:
+        raise TableError(f"{part.path!r} has no sheets; leave out sheet={dialect.sheet!r}.")
     with _naming(part.path):
         table = kind.open(part.path, dialect)
 
@@ -144,7 +150,10 @@ def _naming(path: str) -> Iterator[None]:
             "file, name its encoding, for instance encoding='latin-1'."
         ) from None
     except Exception as error:
-        raise TableError(f"{path!r} cannot be read: {error}") from None
+        hint = ""
+        if kind_of(path) == "excel":
+            hint = " If a spreadsheet program opens it, save it there as csv and use that."
+        raise TableError(f"{path!r} cannot be read: {str(error).rstrip('.')}.{hint}") from None
 
 
 @dataclass(frozen=True)
@@ -158,6 +167,11 @@ class TableRows:
     columns: Columns
     notes: tuple[str, ...]
     dropped: int
+
+    def scaled(self, scale: FloatArray) -> TableRows:
+        """Divide the features."""
+        columns = replace(self.columns, scales=tuple(scale.tolist()))
+        return replace(self, X=self.X / scale, columns=columns)
 
     def moments(self) -> GroupMoments:
         """Boil the rows down."""
@@ -191,7 +205,7 @@ class Files:
             sensitive = self._beside(sensitive, kinds)
             options["weight"] = self._beside(options.get("weight"), kinds)
         columns = choose(self.where, kinds, sensitive, features, options, self.first.index)
-        return settled(columns, partial(self._run, columns))
+        return settled(columns, partial(self.run, columns), self.where)
 
     def _beside(self, given: Any, kinds: dict[Name, str]) -> Any:
         """Let the names of npy files of one value a row stand for columns."""
@@ -211,8 +225,9 @@ class Files:
 
     def moments(self, columns: Columns) -> TableMoments:
         """Add the moments of all files."""
-        untyped = [name for name in columns.sensitive if self._is_untyped(name)]
-        return table_moments(columns, partial(self._run, columns), self.where, untyped)
+        known = zip(columns.sensitive, self.untyped(columns), strict=True)
+        untyped = [name for name, is_untyped in known if is_untyped]
+        return table_moments(columns, partial(self.run, columns), self.where, untyped)
 
     def rows(self, columns: Columns) -> TableRows:
         """Hold all complete rows of one file in memory."""
@@ -220,7 +235,7 @@ class Files:
         found = [replace(rows, X=rows.X.copy()) for rows in reader.read(columns.wanted)]
         met = reader.met
         if not sum(len(rows.X) for rows in found):
-            raise TableError(f"{self.where} has no rows to compute moments of{met.why_none}.")
+            raise TableError(f"{self.where} {met.none_left}.")
         labels, kept = [rows.labels for rows in found], [rows.kept for rows in found]
         groups = {name: self._joined(name, labels) for name in columns.sensitive}
         return TableRows(
@@ -229,7 +244,7 @@ class Files:
             groups if len(groups) > 1 else next(iter(groups.values()), None),
             {name: self._joined(name, kept, is_kept=True) for name in columns.kept},
             columns,
-            met.sentences(columns.categories),
+            met.sentences(columns.categories, columns.fills, columns.bins),
             met.dropped,
         )
 
@@ -242,10 +257,15 @@ class Files:
             return labels
         return objects(map({value: parse(value) for value in values}.get, labels))
 
+    def untyped(self, columns: Columns) -> list[bool]:
+        """Say, for each sensitive column, whether it has no type of its own."""
+        return [self._is_untyped(name) for name in columns.sensitive]
+
     def _is_untyped(self, name: Name) -> bool:
         return isinstance(name, int) or self.first.kinds.get(name) == TEXT
 
-    def _run(self, columns: Columns, step: Step, add: Add, wanted: Wanted) -> Any:
+    def run(self, columns: Columns, step: Step, add: Add, wanted: Wanted) -> Any:
+        """Apply a step to each file and add what comes out."""
         only = None if columns.dropped is None else frozenset(self.first.kinds) - self.first.index
         task = _FileTask(step, wanted, self.dialect, only)
         if self.engine == "process":

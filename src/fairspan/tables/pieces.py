@@ -4,8 +4,9 @@ Cells of text are read by these rules, whoever cuts a csv file into cells:
 
 - spaces around a cell are no part of it; around labels they are counted;
 - a cell is missing if it is blank, quoted or not, or one of ``MISSING_WORDS``;
-- a number is what Python reads as one, in ASCII digits and without underscores; infinity is
-  written ``inf``, and any spelling of ``nan`` in a column of numbers is missing;
+- a number is what Python reads as one, in ASCII digits and without underscores, with a decimal
+  comma in the place of the point where that is asked for; infinity is written ``inf``, and any
+  spelling of ``nan`` in a column of numbers is missing;
 - ``true`` and ``false`` in a column of numbers are 1 and 0, in any case of letters;
 - everything else is text.
 """
@@ -16,7 +17,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -34,6 +35,8 @@ MISSING_WORDS = (
 )
 """What means a missing value, in any column."""
 TRUTHS = {"true": 1.0, "false": 0.0}
+_SWAPPED = str.maketrans(",.", ".,")
+"""With a decimal comma, a point is no part of a number."""
 _NAN = re.compile(r"[-+]?nan(\(\w*\))?", re.IGNORECASE | re.ASCII)
 
 
@@ -151,10 +154,11 @@ class Table:
     notes: tuple[str, ...] = ()
 
 
-def number_of(word: str) -> float | None:
+def number_of(word: str, point: str = ".") -> float | None:
     """Read a word as a number, NaN if it means a missing value; None if it is text."""
     if word in MISSING_WORDS or _NAN.fullmatch(word):
         return np.nan
+    word = word if point == "." else word.translate(_SWAPPED)
     try:
         # Python reads 12_30 and the digits of every script, too.
         return float(word) if word.isascii() and "_" not in word else None
@@ -162,7 +166,9 @@ def number_of(word: str) -> float | None:
         return None
 
 
-def numbers_of(name: Name, cells: Sequence[str], lines: Sequence[int], met: Findings) -> FloatArray:
+def numbers_of(
+    name: Name, cells: Sequence[str], lines: Sequence[int], met: Findings, point: str = "."
+) -> FloatArray:
     """Read cells as numbers.
 
     Parameters
@@ -175,6 +181,8 @@ def numbers_of(name: Name, cells: Sequence[str], lines: Sequence[int], met: Find
         The lines they stand in.
     met : Findings
         Where text and words for true and false are noted.
+    point : str
+        The decimal mark.
 
     Returns
     -------
@@ -183,14 +191,15 @@ def numbers_of(name: Name, cells: Sequence[str], lines: Sequence[int], met: Find
     """
     together = "".join(cells)
     if together.isascii() and "_" not in together:
+        plain = cells if point == "." else [cell.translate(_SWAPPED) for cell in cells]
         try:
-            return np.fromiter(map(float, cells), np.float64, len(cells))
+            return np.fromiter(map(float, plain), np.float64, len(cells))
         except ValueError:
             pass
     values = np.full(len(cells), np.nan)
     for i, cell in enumerate(cells):
         word = cell.strip()
-        number = number_of(word)
+        number = number_of(word, point)
         if number is None:
             number = TRUTHS.get(word.lower())
             if number is None:
@@ -200,6 +209,28 @@ def numbers_of(name: Name, cells: Sequence[str], lines: Sequence[int], met: Find
             met.truths[name] += 1
         values[i] = number
     return values
+
+
+def binned(numbers: FloatArray, cuts: Any) -> Coded:
+    """Cut numbers into groups with names; a cut belongs to the group below it.
+
+    Parameters
+    ----------
+    numbers : ndarray
+        Numbers; NaN is in no group.
+    cuts : sequence of float
+        Where the groups end, in ascending order.
+
+    Returns
+    -------
+    Coded
+        The groups: "27 or less", "27 to 37", "over 37".
+    """
+    ends = [f"{cut:.15g}" for cut in cuts]
+    between = (f"{low} to {high}" for low, high in pairwise(ends))
+    names = [f"{ends[0]} or less", *between, f"over {ends[-1]}"] if ends else ["all"]
+    codes = np.searchsorted(np.asarray(cuts, dtype=np.float64), numbers)
+    return Coded(np.where(np.isnan(numbers), -1, codes), objects(names))
 
 
 def labels_of(name: Name, coded: Coded, met: Findings | None) -> Coded:
@@ -227,5 +258,7 @@ def labels_of(name: Name, coded: Coded, met: Findings | None) -> Coded:
     spaced = [i for i, word in enumerate(words) if word and word != coded.values[i]]
     if spaced and (count := int(np.isin(coded.codes, spaced).sum())):
         met.spaces[name] += count
-    met.words.update(dict.fromkeys(word for word in words if word and word in MISSING_WORDS))
+    for word in words:
+        if word and word in MISSING_WORDS:
+            met.words.setdefault(name, word)
     return coded.recoded(None if word in MISSING_WORDS else word for word in words)

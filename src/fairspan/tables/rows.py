@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import operator
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -15,17 +14,12 @@ from fairspan.ground.rows import check_memory
 from fairspan.ground.types import BoolArray, FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.tables.columns import Columns
-from fairspan.tables.findings import Findings, Name, TableError
+from fairspan.tables.findings import Findings, Name, TableError, same_values
+from fairspan.tables.first_pass import Run, settled
 from fairspan.tables.groups import Partial, groups_of, partial_moments, with_types
-from fairspan.tables.pieces import Coded, Piece, Table, Wanted
+from fairspan.tables.pieces import Coded, Piece, Table, Wanted, binned
 
 logger = logging.getLogger("fairspan")
-
-Step = Callable[[Table, Wanted], Any]
-"""A function of one part, and what to read of it."""
-Add = Callable[[Any, Any], Any]
-Run = Callable[[Step, Add, Wanted], Any]
-"""An engine: applies a step to each part and adds what comes out."""
 
 
 @dataclass(frozen=True)
@@ -58,36 +52,14 @@ def table_moments(
     TableMoments
         Moments of all rows; notes are logged, too.
     """
-    columns = settled(columns, run)
+    columns = settled(columns, run, where)
     check_memory(1, len(columns.names))
     total: Partial = run(partial(_part_moments, columns), operator.add, columns.wanted)
     moments = with_types(total.result(where), [name in untyped for name in columns.sensitive])
-    notes = total.met.sentences(columns.categories)
+    notes = total.met.sentences(columns.categories, columns.fills, columns.bins)
     for note in notes:
         logger.info("%s.", note)
     return TableMoments(moments, columns, notes)
-
-
-def settled(columns: Columns, run: Run) -> Columns:
-    """Find the categories that are not known."""
-    if not columns.unknown:
-        return columns
-    wanted = Wanted(columns.wanted.rows, labels=columns.unknown)
-    found = run(partial(_part_categories, columns), _united, wanted)
-    known: Any = {name: tuple(sorted(values)) for name, values in found.items()}
-    return replace(columns, categories=columns.categories | known)
-
-
-def _united(left: dict[Name, set[str]], right: dict[Name, set[str]]) -> dict[Name, set[str]]:
-    return {name: values | right[name] for name, values in left.items()}
-
-
-def _part_categories(columns: Columns, table: Table, wanted: Wanted) -> dict[Name, set[str]]:
-    found: dict[Name, set[str]] = {name: set() for name in columns.unknown}
-    for piece in table.read(wanted, Findings()):
-        for name, values in found.items():
-            values.update(map(str, piece.labels[name].filled(columns.fills.get(name)).used))
-    return found
 
 
 def _part_moments(columns: Columns, table: Table, wanted: Wanted) -> Partial:
@@ -132,6 +104,7 @@ class RowReader:
         index = (f"dropped the index written by pandas, {name!r}" for name in left)
         self.met = Findings(notes=dict.fromkeys((*table.notes, *index)))
         self._places = {name: columns.places[name] for name in columns.numbers}
+        self._names = columns.names
         self._last: FloatArray | None = None
 
     def read(self, wanted: Wanted) -> Iterator[Rows]:
@@ -148,24 +121,28 @@ class RowReader:
             The next rows; the next ones take the place of their features.
         """
         columns, met = self.columns, self.met
-        # A buffer is used again and again: fresh memory is slow to write to.
+        # A buffer is used again and again: fresh memory is slow to write to. Columns stay whole.
         buffer = np.empty((0, len(columns.names)))
         for piece in self.table.read(wanted, met):
             if len(buffer) < piece.size:
-                buffer = np.empty((piece.size, buffer.shape[1]))
+                buffer = np.empty((piece.size, buffer.shape[1]), order="F")
             self._check_counter(piece)
             rows = self._filled(piece, buffer[: piece.size])
             self._follow(rows.X)
             absent = self._absent(rows)
             met.rows += piece.size
-            if met.refusal(self.table.where, columns.drops, columns.weight):
+            if met.refusal(self.table.where, columns.rules):
                 continue
             for name in columns.sensitive:
-                columns.check_few(name, rows.labels[name].values)
+                if advice := columns.check_few(name, rows.labels[name].values):
+                    met.notes[advice] = None
             met.dropped += int(absent.sum())
-            yield rows.taken(~absent) if absent.any() else rows
+            rows = rows.taken(~absent) if absent.any() else rows
+            if len(rows.X):
+                met.constant = same_values(met.constant, self._constant(rows.X))
+            yield rows
         met.put_in_order([*columns.features, *columns.labels, columns.weight])
-        if refusal := met.refusal(self.table.where, columns.drops, columns.weight):
+        if refusal := met.refusal(self.table.where, columns.rules):
             raise TableError(refusal)
 
     def _check_counter(self, piece: Piece) -> None:
@@ -185,10 +162,14 @@ class RowReader:
         """Put values where they are missing, as the rule says; make features of categories."""
         columns, fills = self.columns, self.columns.fills
         labels = {name: coded.filled(fills.get(name)) for name, coded in piece.labels.items()}
-        numbers = {
-            name: np.where(np.isnan(found), float(fills[name]), found) if name in fills else found
-            for name, found in piece.numbers.items()
-        }
+        numbers = dict(piece.numbers)
+        for name in fills:
+            if name in piece.labels:
+                self.met.filled[name] += int((piece.labels[name].codes < 0).sum())
+            if name in numbers and (blank := np.isnan(numbers[name])).any():
+                numbers[name] = np.where(blank, float(fills[name]), numbers[name])
+                self.met.filled[name] += int(blank.sum())
+        labels |= {name: binned(numbers[name], cuts) for name, cuts in columns.bins.items()}
         for name, place in columns.places.items():
             if name in columns.categories:
                 self._indicate(name, labels[name], X[:, place:])
@@ -224,6 +205,12 @@ class RowReader:
         self.met.counting = tuple(name for name in names if counts(self._places[name]))
         self._last = X[-1].copy()
 
+    def _constant(self, X: FloatArray) -> dict[str, float]:
+        """Find the features that have one value."""
+        # The last row tells nearly always, and spares a look at all.
+        same = [j for j in np.flatnonzero(X[0] == X[-1]) if (X[:, j] == X[0, j]).all()]
+        return {self._names[j]: float(X[0, j]) for j in same}
+
     def _absent(self, rows: Rows) -> BoolArray:
         """Find the rows that miss a value, counted by column; note numbers that cannot be used."""
         met, X = self.met, rows.X
@@ -238,7 +225,13 @@ class RowReader:
             if (rows.weight < 0).any():
                 met.faults[f"weight={self.columns.weight!r} has negative values"] = None
         infinite = (name for name, column in numbers.items() if np.isinf(column).any())
-        met.faults.update({f"column {name!r} has infinite values": None for name in infinite})
+        met.faults.update(
+            {
+                f"column {name!r} has infinite values: correct them, or leave it out with "
+                f"drop={[name]}": None
+                for name in infinite
+            }
+        )
         masks = {name: coded.codes < 0 for name, coded in rows.labels.items()}
         masks |= {name: np.isnan(column) for name, column in numbers.items()}
         absent = np.zeros(len(X), dtype=np.bool_)

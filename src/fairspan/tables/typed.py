@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,7 @@ def kinds_of(schema: Any) -> dict[Name, str]:
     return {one.name: NUMBER if _is_number(one.type) else str(one.type) for one in schema}
 
 
+@cache
 def _is_number(kind: Any) -> bool:
     """Whether values of an Arrow type are numbers; truth values count as 0 and 1."""
     import pyarrow as pa
@@ -130,8 +131,10 @@ def _numbers(table: Any, is_text: bool, name: Name, met: Findings) -> FloatArray
         met.truths[name] += len(column) - column.null_count
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    # Whole numbers beyond 2^53 are rounded, as numpy does.
-    return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy())
+    if column.type != pa.float64():
+        # Whole numbers beyond 2^53 are rounded, as numpy does.
+        column = pc.cast(column, pa.float64(), safe=False)
+    return np.asarray(column.to_numpy())
 
 
 def _labels(table: Any, is_text: bool, name: Name, met: Findings | None) -> Coded:
