@@ -8,168 +8,49 @@ proved accuracy they are complete: no other subspace is better in one and no wor
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from fairspan.fitting import Counting, prepare, warn_of_small_groups
-from fairspan.frontier.points import Point, curve_points, solve_points
-from fairspan.frontier.request import check_numbers, check_radii, moments_to_compare
+from fairspan.estimators.wide import Asked, only_moments, shared_basis
+from fairspan.fitting import prepare, warn_of_small_groups
+from fairspan.frontier.points import Point, curve_points, points_by_products, solve_points
+from fairspan.frontier.request import (
+    Grid,
+    check_compared,
+    check_numbers,
+    check_radii,
+    moments_to_compare,
+)
+from fairspan.frontier.result import Frontier
 from fairspan.ground import defaults
 from fairspan.ground.parameters import (
     check_components,
+    check_flag,
+    check_level,
     check_max_time,
     check_number,
+    not_used,
 )
-from fairspan.ground.renamed import not_used
-from fairspan.ground.types import BoolArray, FloatArray, Label
+from fairspan.ground.rows import named_column
 from fairspan.ground.warn import warn
-from fairspan.judging.dominance import dominated
+from fairspan.judging.improvement import dominated
+from fairspan.moments.summary import GroupSummary
+from fairspan.objectives.counting import Counting
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.products import SecondMoments
 from fairspan.solvers import SolverOptions
 from fairspan.solvers.options import Patience
-from fairspan.solvers.two_groups.trace import Enclosure, TradeOff
-from fairspan.words import group_name
+from fairspan.solvers.two_groups.trace import TradeOff
 
 _WEIGHTS = (0.0, *np.geomspace(0.01, 10.0, 25).tolist())
 """Fairness weights where none are given and the points are not those of the curve."""
 
 
-@dataclass(frozen=True, repr=False)
-class Frontier:
-    """Optimal subspaces by fairness weight, and the region that subspaces attain.
-
-    Attributes
-    ----------
-    group_labels : tuple
-        The groups, sorted.
-    n_components : int
-        Number of components.
-    fairness_weight : ndarray of shape (n_points,)
-        The fairness weight each point is optimal for.
-    radius : ndarray of shape (n_points,)
-        The radius of each; not a number where it was given by group.
-    group_errors : ndarray of shape (n_points, n_groups)
-        Mean squared reconstruction error of each group.
-    total_error : ndarray of shape (n_points,)
-        Mean error of all rows.
-    weighted_error : ndarray of shape (n_points,)
-        Mean error of the groups as ``group_weights`` counts them, which the objective is about; the
-        total error by default.
-    gap : ndarray of shape (n_points,)
-        Largest minus smallest error of the groups that are compared.
-    objective : ndarray of shape (n_points,)
-        Value of the objective.
-    lower_bound : ndarray of shape (n_points,)
-        Proved: no subspace has a smaller objective.
-    optimality_gap : ndarray of shape (n_points,)
-        Their relative distance; 1 where rounding hides the objective.
-    status : tuple of str
-        "optimal" for each point that is proved, as in :class:`fairspan.solvers.SolverResult`.
-    is_hidden : tuple of bool
-        Whether rounding hides the objective of a point, of which nothing is known then.
-    total_error_interval, gap_interval, group_error_interval : None
-        Deprecated: intervals from the rows of a fit are too short, and there are none any more.
-    n_eigensolves : int
-        Eigen-solves that the points took.
-    trade_off : TradeOff or None
-        Two groups: finds ``curve`` and ``region`` when they are asked for.
-    dominated : ndarray of shape (n_points,)
-        Whether a projection was found that serves every group better than the point does;
-        :func:`fairspan.dominating_projection` returns it.
-    """
-
-    group_labels: tuple[Label, ...]
-    n_components: int
-    fairness_weight: FloatArray
-    radius: FloatArray
-    group_errors: FloatArray
-    total_error: FloatArray
-    weighted_error: FloatArray
-    gap: FloatArray
-    objective: FloatArray
-    lower_bound: FloatArray
-    optimality_gap: FloatArray
-    status: tuple[str, ...]
-    is_hidden: tuple[bool, ...]
-    n_eigensolves: int
-    trade_off: TradeOff | None = field(repr=False)
-    dominated: BoolArray
-    total_error_interval: ClassVar[None] = None
-    gap_interval: ClassVar[None] = None
-    group_error_interval: ClassVar[None] = None
-
-    def __repr__(self) -> str:
-        groups = ", ".join(map(repr, self.group_labels[:4]))
-        more = ", ..." if len(self.group_labels) > 4 else ""
-        return (
-            f"Frontier({len(self.gap)} points, n_components={self.n_components}, groups {groups}"
-            f"{more}, gap {self.gap.max():.4g} to {self.gap.min():.4g}, total error "
-            f"{self.total_error.min():.4g} to {self.total_error.max():.4g})"
-        )
-
-    @property
-    def curve(self) -> Enclosure | None:
-        """Two groups: the complete trade-off at radius 0 as paths of (gap, total error).
-
-        It leads from PCA to the fairest subspace; no subspace lies below ``curve.outer``.
-        """
-        return None if self.trade_off is None else self.trade_off.curve
-
-    @property
-    def region(self) -> Enclosure | None:
-        """Two groups: polygons of group errors inside and around all that subspaces attain."""
-        return None if self.trade_off is None else self.trade_off.region
-
-    def to_frame(self) -> Any:
-        """Return the points as a table.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each point; the errors of group a are in the column "error_a".
-        """
-        try:
-            import pandas as pd  # type: ignore[import-untyped, unused-ignore]
-        except ImportError as error:
-            raise ImportError("Frontier.to_frame needs pandas: pip install pandas.") from error
-        return pd.DataFrame(columns_of(self))
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the trade-off and, for two groups, what is attainable.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure if not given.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes.
-        """
-        from fairspan.plotting import plot_frontier
-
-        return plot_frontier(self, ax)
-
-
-def columns_of(frontier: Frontier) -> dict[str, Any]:
-    """All that is known of the points, a value for each."""
-    labels = list(map(group_name, frontier.group_labels))
-    columns: dict[str, Any] = {
-        "fairness_weight": frontier.fairness_weight,
-        "radius": frontier.radius,
-    }
-    columns |= {f"error_{name}": frontier.group_errors[:, a] for a, name in enumerate(labels)}
-    for name in ("total_error", "gap", "objective", "lower_bound", "optimality_gap", "status"):
-        columns[name] = getattr(frontier, name)
-    columns["hidden"] = frontier.is_hidden
-    columns["dominated"] = frontier.dominated
-    return columns
-
-
+@named_column
 def fairness_frontier(
     X_or_moments: Any,
     n_components: int = defaults.N_COMPONENTS,
@@ -183,8 +64,12 @@ def fairness_frontier(
     standardize: bool = False,
     group_weights: str | Mapping[Any, float] = "share",
     missing_groups: str = "raise",
+    small_groups: str = "keep",
+    min_rows: int = defaults.MIN_ROWS,
     effort: float = defaults.EFFORT,
     max_time: float | None = None,
+    route: str = "auto",
+    failure_probability: float = defaults.FAILURE_PROBABILITY,
     random_state: Any = None,
 ) -> Frontier:
     """Find the trade-off between the total error and the gap between groups.
@@ -196,12 +81,13 @@ def fairness_frontier(
 
     Parameters
     ----------
-    X_or_moments : array-like of shape (n_samples, n_features) or GroupMoments
-        The data, or all that is needed of it.
+    X_or_moments : array-like of shape (n_samples, n_features), RowParts or GroupMoments
+        The data, rows of :mod:`fairspan.sources` that are read in passes, or all that is needed of
+        the data.
     n_components : int, default=2
         Number of components, from 1 to n_features.
-    sensitive_features : array-like, frame or dict, optional
-        The group of each row of X.
+    sensitive_features : array-like, frame, dict or str, optional
+        The group of each row of X. A str names a column of X, which is then not a feature.
     fairness_weights : float or array-like, optional
         Fairness weights of the points; with more than two groups, a radius, or another disparity
         than the gap, 26 weights from 0 to 10 if not given.
@@ -220,14 +106,23 @@ def fairness_frontier(
     missing_groups : {"raise", "own_group", "total_only"}, default="raise"
         Rows whose group is missing, as in RobustFairPCA; with "total_only" they count in the total
         error and not in the gap.
+    small_groups : {"keep", "pool", "total_only"}, default="keep"
+        What becomes of groups with fewer than ``min_rows`` rows, as in RobustFairPCA.
+    min_rows : int, default=5
+        The fewest rows of a group that is not small.
     effort : float, default=1.0
         Multiplies the work that proofs may cost, as in RobustFairPCA; all points share that of a
         few fits.
     max_time : float, default=None
         Seconds that all points together may look for better minima and proofs where there are more
         than two groups.
+    route : {"auto", "moments", "products"}, default="auto"
+        How wide rows are treated, as in RobustFairPCA. By products the points are always those of a
+        grid, and one basis serves all of them; there is no ``curve`` and no ``region``.
+    failure_probability : float, default=1e-10
+        By products: how probably any of the bounds may be wrong, all points together.
     random_state : int, RandomState instance, Generator or None, default=None
-        Not used any more: the seed of what ``n_bootstrap`` drew.
+        By products: the seed of random blocks; None is a fixed one.
 
     Returns
     -------
@@ -251,23 +146,77 @@ def fairness_frontier(
     not_used("n_bootstrap", n_bootstrap)
     check_number("effort", effort, positive=True)
     check_max_time(max_time)
-    counting = Counting(group_weights, missing_groups, disparity, reference).checked()
-    moments = moments_to_compare(X_or_moments, sensitive_features, counting)
+    counting = Counting(group_weights, missing_groups, disparity, reference, small_groups).checked()
+    check_level("failure_probability", failure_probability)
+    asked = Asked(
+        route,
+        only_moments(small_groups=small_groups, reference=reference),
+        n_components,
+        missing_groups,
+        check_flag("standardize", standardize),
+    )
+    operator = asked.operator(X_or_moments, sensitive_features)
+    if operator is not None:
+        grid = [(weight, radius) for radius in radii for weight in weights or _WEIGHTS]
+        chance = (failure_probability, random_state)
+        return _by_products(operator, n_components, grid, counting, *chance)
+    moments = moments_to_compare(X_or_moments, sensitive_features, counting, min_rows)
     k = check_components(n_components, moments.n_features)
     problem = prepare(moments, standardize, room=k).problem(k, counting)
-    warn_of_small_groups(moments, k)
+    warn_of_small_groups(moments, k, counting)
     trade_off = TradeOff(problem) if problem.n_groups == 2 else None
     if trade_off is not None and weights is None and not any(radii) and counting.is_paper:
         # Where nothing is asked for, the complete curve.
         points = curve_points(trade_off)
     else:
-        asked = [(weight, radius) for radius in radii for weight in weights or _WEIGHTS]
+        grid = [(weight, radius) for radius in radii for weight in weights or _WEIGHTS]
         boundary = None if trade_off is None else trade_off.boundary
-        patience = Patience(effort, len(asked), max_time)
-        points = solve_points(problem, moments, asked, counting, boundary, patience)
+        patience = Patience(effort, len(grid), max_time)
+        points = solve_points(problem, moments, grid, counting, boundary, patience)
+    return _frontier(points, moments, problem, counting, trade_off)
+
+
+def _by_products(
+    operator: SecondMoments,
+    n_components: int,
+    grid: Grid,
+    counting: Counting,
+    failure_probability: float,
+    random_state: Any,
+) -> Frontier:
+    """Find the points of a grid from products with the rows, on a basis that they share."""
+    check_compared(operator, counting)
+    shared = shared_basis(
+        operator,
+        n_components,
+        len(grid),
+        tol=defaults.TOL,
+        failure_probability=failure_probability,
+        random_state=random_state,
+    )
+    warn_of_small_groups(operator, shared.k, counting)
+    points, failure = points_by_products(shared, grid, counting)
+    # What is found inside the basis is a projection like any other.
+    problem = shared.problem(counting.weights(operator))
+    found = _frontier(points, operator, problem, counting, None)
+    passes = operator.passes
+    return replace(
+        found, route="products", failure_probability=failure, n_eigensolves=0, n_passes=passes
+    )
+
+
+def _frontier(
+    points: list[Point],
+    moments: GroupSummary,
+    problem: SubspaceProblem,
+    counting: Counting,
+    trade_off: TradeOff | None,
+) -> Frontier:
+    """Arrange points, and say which of them are dominated."""
     _warn_of_gaps(points)
     weight, size, found, value, bound, proved, status, hidden, slopes = zip(*points, strict=True)
     errors = np.array(found)
+    references = counting.references(moments, problem)
     return Frontier(
         group_labels=moments.labels,
         n_components=problem.k,
@@ -286,6 +235,10 @@ def fairness_frontier(
         trade_off=trade_off,
         dominated=dominated(
             problem, errors, None if trade_off is None else trade_off.boundary, slopes
+        ),
+        references=references,
+        gap_above_references=(
+            None if references is None else counting.gap(errors - references, moments)
         ),
     )
 

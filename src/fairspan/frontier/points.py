@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairspan.fitting import Counting, Radius
 from fairspan.frontier.request import Grid
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.objectives.counting import Counting, Radius
 from fairspan.problem.subspace import SubspaceProblem
+from fairspan.products.grid import SharedBasis
 from fairspan.solvers import Boundary, SolverOptions, SolverResult, solve
 from fairspan.solvers.options import Patience
 from fairspan.solvers.result import is_closed, settled
@@ -71,14 +72,42 @@ def solve_points(
         The optima, in the order of the grid.
     """
     points: list[Point] = []
-    start = None
+    found: SolverResult | None = None
     for weight, radius in grid:
         objective = counting.objective(moments, weight, radius, problem)
-        options = patience.options(SolverOptions(), start)
+        options = patience.options(SolverOptions(), found)
         found = patience.settle(solve(problem, objective, options, boundary=boundary))
-        start = found.components.T
         points.append(Point.of(weight, radius, found))
     return points
+
+
+def points_by_products(
+    shared: SharedBasis, grid: Grid, counting: Counting
+) -> tuple[list[Point], float]:
+    """Find the optimum at each point of a grid, on one basis that grows where a point needs more.
+
+    Parameters
+    ----------
+    shared : SharedBasis
+        For as many objectives as there are points.
+    grid : sequence of pairs
+        Fairness weights and radii.
+    counting : Counting
+        How groups count.
+
+    Returns
+    -------
+    list of Point
+        The optima, in the order of the grid.
+    float
+        How probably any of their bounds may be wrong.
+    """
+    points, failure = [], 0.0
+    for weight, radius in grid:
+        found = shared.solve(counting.objective(shared.operator, weight, radius))
+        failure = max(failure, found.failure_probability)
+        points.append(Point.of(weight, radius, found))
+    return points, failure
 
 
 def curve_points(trade_off: TradeOff) -> list[Point]:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from numbers import Real
 from typing import Any
 
-from fairspan.fitting import Counting, Radius
 from fairspan.ground.listed import listed
 from fairspan.ground.parameters import check_listing, check_number, is_listing
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import ask_for_more
+from fairspan.moments.small_groups import treated
+from fairspan.moments.summary import GroupSummary
+from fairspan.objectives.counting import Counting, Radius
 
 Grid = Sequence[tuple[float, Radius]]
 """Fairness weights and radii."""
 
 
 def moments_to_compare(
-    X_or_moments: Any, sensitive_features: Any, counting: Counting
+    X_or_moments: Any, sensitive_features: Any, counting: Counting, min_rows: int
 ) -> GroupMoments:
     """Return moments, or compute them from rows; there must be two groups to compare.
 
@@ -27,7 +31,9 @@ def moments_to_compare(
     sensitive_features : array-like, frame, dict or None
         The group of each row.
     counting : Counting
-        What to do about rows without a group.
+        What to do about rows without a group, and about small groups.
+    min_rows : int
+        The fewest rows of a group that is not small.
 
     Returns
     -------
@@ -45,13 +51,19 @@ def moments_to_compare(
         moments = GroupMoments.from_arrays(
             X_or_moments, sensitive_features, missing_groups=counting.missing_groups
         )
-    compared = int(counting.in_gap(moments).sum())
-    if compared < 2:
-        raise ValueError(
-            f"A trade-off needs at least 2 groups to compare, but there are {compared}. Pass "
-            "sensitive_features=...."
-        )
+    moments = treated(moments, counting.small_groups, min_rows)
+    check_compared(moments, counting)
     return moments
+
+
+def check_compared(moments: GroupSummary, counting: Counting) -> None:
+    """Refuse data without two groups to compare."""
+    compared = list(compress(moments.labels, counting.in_gap(moments)))
+    if len(compared) < 2:
+        raise ValueError(
+            f"A trade-off needs at least 2 groups to compare, but there are {len(compared)}. "
+            f"{ask_for_more(compared)}"
+        )
 
 
 def check_radii(radius: Any) -> list[Radius]:

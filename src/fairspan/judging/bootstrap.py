@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from fairspan.ground import defaults
-from fairspan.ground.parameters import check_level, check_replicates, generator_from
-from fairspan.ground.renamed import renamed
-from fairspan.ground.rows import check_rows, check_weights
+from fairspan.ground.parameters import check_level, check_replicates, generator_from, renamed
+from fairspan.ground.rows import check_rows, check_weights, named_column
 from fairspan.ground.types import FloatArray, Label
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups, encode_groups
@@ -57,6 +56,7 @@ class ErrorIntervals:
 
 
 @renamed("centring", "centering")
+@named_column
 def bootstrap_intervals(
     model: Any,
     X: Any,
@@ -87,8 +87,8 @@ def bootstrap_intervals(
         The projection.
     X : array-like of shape (n_rows, n_features)
         Rows that the projection was not fitted on.
-    sensitive_features : array-like, frame or dict
-        The group of each row.
+    sensitive_features : array-like, frame, dict or str
+        The group of each row. A str names a column of X, which is then not a feature.
     n_bootstrap : int, default=1000
         Number of replicates.
     level : float, default=0.95

@@ -7,13 +7,13 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
+from fairspan.fitting import moments_of
 from fairspan.ground.extras import as_frame
 from fairspan.ground.listed import listed
-from fairspan.ground.parameters import check_choice, check_options
-from fairspan.ground.renamed import renamed
+from fairspan.ground.parameters import check_choice, check_options, renamed
 from fairspan.ground.types import FloatArray, Label
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.projection import Projection, moments_of
+from fairspan.moments.projection import Projection
 from fairspan.problem.spectrum import top_space
 
 

@@ -10,25 +10,30 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from fairspan.estimators.clipping import learned_limits
 from fairspan.fitting import prepare
+from fairspan.ground import defaults
 from fairspan.ground.extras import as_frame
 from fairspan.ground.listed import listed
-from fairspan.ground.parameters import check_choice, check_flag, is_listing
-from fairspan.ground.renamed import renamed
-from fairspan.ground.rows import check_rows
+from fairspan.ground.parameters import check_choice, check_flag, is_listing, renamed
+from fairspan.ground.rows import check_rows, named_column
 from fairspan.ground.types import FloatArray
+from fairspan.ground.warn import warn
 from fairspan.judging import metrics
 from fairspan.judging.case import Options
-from fairspan.judging.dominance import DominatingProjection, improvement
+from fairspan.judging.improvement import DominatingProjection, improvement
+from fairspan.moments.from_rows import pooled_scale
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import encode_groups
 from fairspan.moments.projection import Projection
-from fairspan.moments.scales import pooled_scale
+from fairspan.moments.small_groups import groups_as_fitted, treated
 from fairspan.problem.spectrum import top_space
 
 OWN_PCA = "each group's own PCA"
 
 
 @renamed("centring", "centering")
+@named_column
 def compare(
     methods: Mapping[str, Any] | Iterable[Any],
     X: Any,
@@ -38,7 +43,10 @@ def compare(
     sensitive_features_test: Any = None,
     centering: str = "global",
     standardize: bool = False,
+    clip: float | None = None,
     by: str = "method",
+    small_groups: str = "keep",
+    min_rows: int = defaults.MIN_ROWS,
 ) -> Any:
     """Fit methods to the same data and evaluate their subspaces in the same way.
 
@@ -49,16 +57,23 @@ def compare(
         scikit-learn's PCA. They are cloned. Their own ``standardize`` must be off.
     X : array-like of shape (n_rows, n_features)
         Training rows.
-    sensitive_features : array-like, frame or dict
-        The group of each training row.
+    sensitive_features : array-like, frame, dict or str
+        The group of each training row. A str names a column of X, which is then not a feature.
     X_test, sensitive_features_test : optional
         More rows to judge on.
     centering : {"global", "group"}, default="global"
         From where group errors are measured; the total error always uses the global mean.
     standardize : bool, default=False
         Divide all data by the standard deviations of the training rows.
+    clip : float, optional
+        Clip all data at this number of standard deviations of the training rows from their mean.
     by : {"method", "group"}, default="method"
         A row for each method, or one for each group and method.
+    small_groups : {"keep", "pool"}, default="keep"
+        What becomes of groups of fewer than ``min_rows`` training rows: they stay as they are, or
+        become one group.
+    min_rows : int, default=5
+        See ``small_groups``.
 
     Returns
     -------
@@ -69,22 +84,30 @@ def compare(
         another projection serves every group better on the training data, by at least which share
         of its error, and the seconds of the fit; or, by group, what
         :func:`fairspan.metrics.by_group` gives. The last method is a reference: the own PCA of each
-        group, which is not a single projection.
+        group, which is not a single projection. A method that has no solution is left out with a
+        warning that says why.
     """
     check_choice("by", by, ("method", "group"))
     check_flag("standardize", standardize)
+    check_choice("small_groups", small_groups, ("keep", "pool"))
     scale = None
+    limits = None if clip is None else learned_limits(check_rows(X), clip, None)
+    if limits is not None:
+        X = np.clip(check_rows(X), *limits)
     if standardize:
         scale = pooled_scale(GroupMoments.from_arrays(X, sensitive_features))
         X = np.asarray(X, dtype=np.float64) / scale
-    training = GroupMoments.from_arrays(X, sensitive_features)
+    training = treated(GroupMoments.from_arrays(X, sensitive_features), small_groups, min_rows)
     samples = {"train": training}
     if (X_test is None) != (sensitive_features_test is None):
         raise ValueError("X_test and sensitive_features_test must be given together.")
     if X_test is not None:
         X_test = check_rows(X_test, name="X_test")
+        X_test = X_test if limits is None else np.clip(X_test, *limits)
         X_test = X_test if scale is None else X_test / scale
-        samples["test"] = GroupMoments.from_arrays(X_test, sensitive_features_test)
+        groups = encode_groups(sensitive_features_test, len(X_test))
+        groups = groups_as_fitted(groups, training.labels, small_groups)
+        samples["test"] = GroupMoments.from_groups(X_test, groups)
         unseen = [a for a in samples["test"].labels if a not in training.labels]
         if unseen:
             raise ValueError(
@@ -93,8 +116,7 @@ def compare(
             )
     rows: list[dict[str, Any]] = []
     k = 0
-    for name, method in _named(methods).items():
-        model, seconds = _fit(name, method, X, training)
+    for name, (model, seconds) in _fitted(_named(methods), X, training).items():
         k = max(k, len(model.components_))
         better = _better(model.components_, training)
         evidence = _evidence(getattr(model, "result_", None), better) | {"seconds": seconds}
@@ -132,19 +154,38 @@ def _numbered(methods: Iterable[Any]) -> dict[str, Any]:
     return named
 
 
-def _fit(name: str, method: Any, X: Any, training: GroupMoments) -> tuple[Any, float]:
+def _fitted(
+    methods: dict[str, Any], X: Any, training: GroupMoments
+) -> dict[str, tuple[Any, float]]:
+    """Fit all methods that have a solution, and say why the others have none."""
+    found: dict[str, tuple[Any, float]] = {}
+    reasons: dict[str, ValueError | ImportError] = {}
+    for name, method in methods.items():
+        try:
+            found[name] = _fit(method, X, training)
+        except (ValueError, ImportError) as error:
+            reasons[name] = error
+            continue
+        model = found[name][0]
+        if not hasattr(model, "components_"):
+            raise TypeError(f"Method {name!r} has no components_ after fit; it cannot be compared.")
+        if getattr(model, "scale_", None) is not None:
+            raise ValueError(
+                f"Method {name!r} standardises by itself, so its errors are in other units; set "
+                "its standardize=False and use compare(..., standardize=True)."
+            )
+    if not found:
+        raise next(iter(reasons.values()))
+    for name, reason in reasons.items():
+        warn(f"{name} is left out. {reason}", UserWarning)
+    return found
+
+
+def _fit(method: Any, X: Any, training: GroupMoments) -> tuple[Any, float]:
     model = clone(method)
     start = time.perf_counter()
     model = model.fit_moments(training) if hasattr(model, "fit_moments") else model.fit(X)
-    seconds = time.perf_counter() - start
-    if not hasattr(model, "components_"):
-        raise TypeError(f"Method {name!r} has no components_ after fit; it cannot be compared.")
-    if getattr(model, "scale_", None) is not None:
-        raise ValueError(
-            f"Method {name!r} standardises by itself, so that its errors have other units; set its "
-            "standardize=False and use compare(..., standardize=True)."
-        )
-    return model, seconds
+    return model, time.perf_counter() - start
 
 
 def _judge(

@@ -6,86 +6,38 @@ largest m'_a - m_a. It is negative if and only if every group can gain.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
-from fairspan.fitting import prepare
-from fairspan.ground.parameters import check_by_group, check_integer, check_number
-from fairspan.ground.types import BoolArray, FloatArray, Label
-from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.projection import check_orthonormal, moments_of
-from fairspan.objectives import LargestLoss
-from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers import Boundary, SolverOptions, solve
-from fairspan.words import Better, group_name
-
-_TOL = 1e-9
-_ROUNDING = 1e-8
-"""Gains below this share of the largest error are rounding."""
-
-
-@dataclass(frozen=True)
-class DominatingProjection:
-    """The projection that improves on given errors most, measured by the group that gains least.
-
-    Attributes
-    ----------
-    components : ndarray of shape (n_components, n_features)
-        Orthonormal rows, in the units in which errors are measured.
-    group_labels : tuple
-        The groups.
-    group_errors : ndarray of shape (n_groups,)
-        Their errors with these components.
-    given_errors : ndarray of shape (n_groups,)
-        The errors to improve on.
-    gain : float
-        By how much the error of every group falls, at least. Negative if errors were given that no
-        projection was found to reach.
-    bound : float
-        Proved: no projection lowers the error of every group by more than this.
-    group_weights : ndarray of shape (n_groups,)
-        Weights, summing to 1, that prove the bound. PCA with groups counted like this gives the
-        components wherever gain and bound meet.
-    dominates : bool
-        Whether every group gains, by more than rounding. A group that cannot gain, because it
-        has no error or varies alike in all directions, hides what others could gain.
-    """
-
-    components: FloatArray = field(repr=False)
-    group_labels: tuple[Label, ...]
-    group_errors: FloatArray
-    given_errors: FloatArray
-    gain: float
-    bound: float
-    group_weights: FloatArray
-    dominates: bool
-
-    @property
-    def relative_gain(self) -> float:
-        """The share of its error by which every group gains, at least."""
-        given = self.given_errors
-        shares = np.divide(given - self.group_errors, given, out=0 * given, where=given > 0)
-        return float(shares.min())
-
-    @property
-    def finding(self) -> Better:
-        """The plain values of it, which make a sentence."""
-        return Better(
-            labels=list(map(group_name, self.group_labels)),
-            errors=self.group_errors.tolist(),
-            group_weights=self.group_weights.tolist(),
-            gain=self.gain,
-            relative_gain=self.relative_gain,
-            bound=self.bound,
-            smallest=float(self.given_errors.min()),
-            dominates=self.dominates,
-        )
+from fairspan.estimators.wide import Asked, shared_basis
+from fairspan.fitting import moments_of, prepare
+from fairspan.ground import defaults
+from fairspan.ground.parameters import (
+    check_by_group,
+    check_flag,
+    check_integer,
+    check_level,
+    check_number,
+)
+from fairspan.ground.rows import named_column
+from fairspan.ground.types import FloatArray
+from fairspan.judging.improvement import (
+    PROVED,
+    ROUNDS,
+    DominatingProjection,
+    improvement,
+    improvement_on,
+)
+from fairspan.moments.projection import check_orthonormal
+from fairspan.moments.summary import GroupSummary
+from fairspan.products import SecondMoments
 
 
+@named_column
 def dominating_projection(
     components_or_group_errors: Any,
     moments: Any,
@@ -93,6 +45,9 @@ def dominating_projection(
     n_components: int | None = None,
     sensitive_features: Any = None,
     standardize: bool = False,
+    route: str = "auto",
+    failure_probability: float = defaults.FAILURE_PROBABILITY,
+    random_state: Any = None,
 ) -> DominatingProjection:
     """Find a projection that serves every group better, or prove that none does by more than x.
 
@@ -102,18 +57,25 @@ def dominating_projection(
     Parameters
     ----------
     components_or_group_errors : array-like of shape (n_components, n_features) or (n_groups,), \
-or mapping
+mapping or estimator
         Orthonormal rows, or the error of each group: in the order of the sorted labels, or as
         {label: error}. Both in the units of the data, or of the standardised data if
-        ``standardize``.
+        ``standardize``. A model that is fitted to this data stands for its components, and
+        brings its ``standardize``.
     moments : GroupMoments or array-like of shape (n_rows, n_features)
         Moments of the data, or its rows. Errors are about the mean of all rows.
     n_components : int, optional
         Number of components; needed with group errors.
-    sensitive_features : array-like, frame or dict, optional
-        The group of each row, with rows.
+    sensitive_features : array-like, frame, dict or str, optional
+        The group of each row, with rows. A str names a column of them, which is then not a feature.
     standardize : bool, default=False
         Whether features are divided by their standard deviation over these rows.
+    route : {"auto", "moments", "products"}, default="auto"
+        How wide rows are treated, as in RobustFairPCA.
+    failure_probability : float, default=1e-10
+        By products: how probably the bound may be wrong.
+    random_state : int, RandomState instance, Generator or None, default=None
+        By products: the seed of random blocks; None is a fixed one.
 
     Returns
     -------
@@ -131,20 +93,57 @@ or mapping
     >>> better.dominates, better.gain <= better.bound
     (True, True)
     """
-    moments = moments_of(moments, sensitive_features, None)
-    if moments.n_groups < 2:
-        raise ValueError("There is one group only; give sensitive_features, one label a row.")
-    prepared = prepare(moments, standardize)
+    check_level("failure_probability", failure_probability)
     given = components_or_group_errors
-    if isinstance(given, Mapping) or np.ndim(given) == 1:
-        errors = _errors(given, moments)
-        if n_components is None:
-            raise ValueError(
-                "Group errors do not say how many components the projection may have; pass "
-                "n_components=..., or the components themselves."
-            )
-        problem = prepared.problem(check_integer("n_components", n_components, 1))
-        return improvement(problem, moments.labels, errors)
+    if isinstance(given, BaseEstimator):
+        check_is_fitted(given, "components_")
+        standardize = _standardizes(given, standardize)
+        given = given.components_
+    by_errors = isinstance(given, Mapping) or np.ndim(given) == 1
+    if not by_errors and np.ndim(given) != 2:
+        raise TypeError(
+            f"components_or_group_errors is a {type(given).__name__}; pass components, group "
+            "errors or a fitted model."
+        )
+    if by_errors and n_components is None:
+        raise ValueError(
+            "Group errors do not say how many components the projection may have; pass "
+            "n_components=..., or the components themselves."
+        )
+    k = check_integer("n_components", n_components, 1) if by_errors else len(given)
+    asked = Asked(route, "", k, standardize=check_flag("standardize", standardize))
+    operator = asked.operator(moments, sensitive_features)
+    if operator is None:
+        moments = moments_of(moments, sensitive_features, None)
+    known = moments if operator is None else operator
+    if known.n_groups < 2:
+        raise ValueError("There is only one group; pass sensitive_features, one label per row.")
+    errors = _errors(given, known) if by_errors else None
+    # Rounding left in the rows would show in their errors.
+    subspace = None if by_errors else np.linalg.qr(_components(given, known, n_components).T)[0]
+    if operator is not None:
+        return improvement_by_products(
+            operator, k, errors, subspace, failure_probability, random_state
+        )
+    problem = prepare(moments, standardize).problem(k)
+    if errors is None:
+        assert subspace is not None
+        errors = problem.errors(subspace)
+    return improvement(problem, moments.labels, errors, subspace)
+
+
+def _standardizes(model: Any, asked: bool) -> bool:
+    """Whether a model works on standardised data; refuse to take its components for others."""
+    own = getattr(model, "scale_", None) is not None
+    if asked and not own:
+        raise ValueError(
+            "standardize=True, but the model was fitted to data that is not standardised; leave "
+            "standardize out, or fit the model with standardize=True."
+        )
+    return own
+
+
+def _components(given: Any, moments: GroupSummary, n_components: int | None) -> FloatArray:
     rows = check_orthonormal(given)
     if rows.shape[1] != moments.n_features or n_components not in (None, len(rows)):
         raise ValueError(
@@ -152,10 +151,31 @@ or mapping
             f"n_features={moments.n_features} features"
             + (f" and n_components={n_components} rows." if n_components else ".")
         )
-    problem = prepared.problem(len(rows))
-    # Rounding left in the rows would show in their errors.
-    subspace = np.linalg.qr(rows.T)[0]
-    return improvement(problem, moments.labels, problem.errors(subspace), subspace)
+    return rows
+
+
+def improvement_by_products(
+    operator: SecondMoments,
+    n_components: int,
+    errors: FloatArray | None,
+    subspace: FloatArray | None,
+    failure_probability: float,
+    random_state: Any,
+) -> DominatingProjection:
+    """Find the projection that improves most on errors, or on those of a subspace, by products."""
+    shared = shared_basis(
+        operator,
+        n_components,
+        ROUNDS,
+        tol=PROVED.tol,
+        failure_probability=failure_probability,
+        random_state=random_state,
+    )
+    shared.start()
+    if errors is None:
+        assert subspace is not None
+        errors = shared.errors(subspace)
+    return improvement_on(shared, errors, subspace)
 
 
 def better_than(model: Any) -> DominatingProjection:
@@ -167,126 +187,14 @@ def better_than(model: Any) -> DominatingProjection:
     return improvement(prepared.problem(model.n_components_), model.moments_.labels, errors)
 
 
-def improvement(
-    problem: SubspaceProblem,
-    labels: tuple[Label, ...],
-    errors: FloatArray,
-    subspace: FloatArray | None = None,
-) -> DominatingProjection:
-    """Find the projection that improves on errors most.
-
-    Parameters
-    ----------
-    problem : SubspaceProblem
-        Moments and number of components.
-    labels : tuple
-        The groups.
-    errors : ndarray of shape (n_groups,)
-        The errors to improve on.
-    subspace : ndarray of shape (d, k), optional
-        Orthonormal columns that attain them; the answer where nothing better is found.
-
-    Returns
-    -------
-    DominatingProjection
-        The answer, in the coordinates of the problem.
-    """
-    # Losses count from the largest error, so that values are of its size: a gain of 0 would be the
-    # value 0, of which any bound is as good as any other. They are never negative.
-    largest = float(errors.max())
-    found = solve(problem, LargestLoss(errors - largest), SolverOptions("exact", tol=_TOL))
-    components, reached = found.components, found.group_errors
-    gain = float(np.min(errors - reached))
-    if subspace is not None and gain <= 0:
-        components, reached, gain = subspace.T, errors, 0.0
-    rounding = float(problem.rounding.max())
-    bound = float(errors.min()) if found.is_hidden else largest - found.lower_bound
-    weights = problem.shares if found.bound_weights is None else found.bound_weights
-    return DominatingProjection(
-        components=components,
-        group_labels=labels,
-        group_errors=reached,
-        given_errors=errors,
-        gain=gain,
-        bound=max(bound + rounding, gain),
-        group_weights=weights / weights.sum(),
-        dominates=not found.is_hidden and gain > _visible(problem, errors),
-    )
-
-
-def dominated(
-    problem: SubspaceProblem,
-    points: FloatArray,
-    boundary: Boundary | None = None,
-    slopes: Sequence[FloatArray | None] | None = None,
-    *,
-    games: bool = True,
-) -> BoolArray:
-    """Say of which group errors some projection was found that serves every group better.
-
-    Parameters
-    ----------
-    problem : SubspaceProblem
-        Moments and number of components.
-    points : ndarray of shape (n_points, n_groups)
-        Errors that are attained.
-    boundary : Boundary, optional
-        Two groups: supporting lines that are known.
-    slopes : sequence of ndarray of shape (n_groups,), or of None
-        For each point, weights for which it may have the least weighted error.
-    games : bool
-        Whether games are played at all; without them only known points dominate.
-
-    Returns
-    -------
-    ndarray of shape (n_points,)
-        The verdicts; a game is played only where points and lines that are known leave it open.
-    """
-    units, known = np.eye(problem.n_groups), [found.errors for found in problem.own_best]
-    cuts = [(unit, found.sigma) for unit, found in zip(units, problem.own_best, strict=True)]
-    for line in boundary.lines if boundary is not None else ():
-        normal = np.array([math.cos(line.angle), math.sin(line.angle)])
-        if normal.min() >= 0:
-            sigma = float(normal @ line.point) - line.slack
-            cuts.append((normal / normal.sum(), sigma / float(normal.sum())))
-    verdicts = []
-    for errors, slope in zip(points, slopes or [None] * len(points), strict=True):
-        least = _visible(problem, errors)
-        gain = float((errors - np.vstack([*known, points])).min(axis=1).max())
-        # A weighted mean of the gains is at most what its cut leaves.
-        is_open = gain <= least < min(float(w @ errors) - sigma for w, sigma in cuts)
-        is_least = is_open and slope is not None and _is_least(problem, errors, slope, least)
-        if games and is_open and not is_least:
-            better = improvement(problem, (), errors)
-            gain = max(gain, better.gain)
-            known.append(better.group_errors)
-        verdicts.append(gain > least and not problem.has_hidden_features)
-    return np.array(verdicts, dtype=bool)
-
-
-def _is_least(
-    problem: SubspaceProblem, errors: FloatArray, slope: FloatArray, least: float
-) -> bool:
-    """Say whether a weighted mean of all errors cannot be lower by more than is visible."""
-    if slope.min() < 0 or not slope.any():
-        return False
-    weights = slope / slope.sum()
-    return float(weights @ errors) - problem.best_subspace(weights).sigma <= least
-
-
-def _visible(problem: SubspaceProblem, errors: FloatArray) -> float:
-    """Return the smallest gain that is more than rounding."""
-    return _ROUNDING * float(errors.max()) + 4 * float(problem.rounding.max())
-
-
-def _errors(given: Any, moments: GroupMoments) -> FloatArray:
+def _errors(given: Any, moments: GroupSummary) -> FloatArray:
     """Take group errors by label, or in the order of the labels."""
     if isinstance(given, Mapping):
         check_by_group("group_errors", given, moments.labels)
         given = [given[label] for label in moments.labels]
-    if len(given) != moments.n_groups:
+    if len(given) != len(moments.labels):
         raise ValueError(
-            f"There are {len(given)} group errors for {moments.n_groups} groups; components have "
-            "two dimensions, group errors one number for each group."
+            f"There are {len(given)} group errors for {len(moments.labels)} groups; components "
+            "have two dimensions, group errors one number for each group."
         )
     return np.array([check_number("group_errors", value) for value in given])

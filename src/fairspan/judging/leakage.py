@@ -18,7 +18,7 @@ from fairspan.ground.parameters import (
     check_number,
     check_seed,
 )
-from fairspan.ground.rows import check_rows
+from fairspan.ground.rows import check_rows, named_column
 from fairspan.ground.types import FloatArray, IntArray
 from fairspan.ground.warn import warn
 from fairspan.judging.linear_svm import Margin, linear_svm
@@ -38,6 +38,7 @@ _ONE_GROUP = (
 )
 
 
+@named_column
 def linear_leakage(
     model: Any,
     X: Any,
@@ -73,8 +74,8 @@ def linear_leakage(
         The projection.
     X : array-like of shape (n_rows, n_features)
         Rows, the test set in the published tables.
-    sensitive_features : array-like, frame or dict
-        The group of each row.
+    sensitive_features : array-like, frame, dict or str
+        The group of each row. A str names a column of X, which is then not a feature.
     rule : {"balanced", "published"}, default="balanced"
         Whether classes count alike in the machine, or rows do.
     held_out : bool, default=False

@@ -20,8 +20,6 @@ _STEPS = 200
 _ROUNDING = 1e-15
 _SOLVED, _FAILED = 1e-10, 1e-6
 """The relative duality gap to reach, and the one from which on it is an error."""
-
-
 _COLLAPSED = 1e-6
 """Weights below this share of what a cost allows, or of the margin, are 0 up to rounding."""
 
@@ -29,8 +27,8 @@ _COLLAPSED = 1e-6
 class Margin(NamedTuple):
     """The weights b, the intercept c, and the duality gap relative to the objective.
 
-    The machine is collapsed if b is 0 up to rounding: then it calls every row by one name, and the
-    direction of what is left of b belongs to the solver, not to the data.
+    The machine is collapsed if b is 0 up to rounding: then it assigns every row to one class, and
+    the direction of what is left of b is a property of the solver, not of the data.
     """
 
     weights: FloatArray

@@ -22,8 +22,8 @@ def group_errors(
         The projection.
     X : array-like of shape (n_rows, n_features), or GroupMoments
         The data.
-    sensitive_features : array-like, frame or dict, optional
-        The group of each row.
+    sensitive_features : array-like, frame, dict or str, optional
+        The group of each row. A str names a column of X, which is then not a feature.
     **options
         See :class:`Options`.
 
@@ -47,8 +47,9 @@ def total_error(
         The projection.
     X : array-like of shape (n_rows, n_features), or GroupMoments
         The data.
-    sensitive_features : array-like, frame or dict, optional
-        The group of each row; it matters only with ``centering="group"``.
+    sensitive_features : array-like, frame, dict or str, optional
+        The group of each row; it matters only with ``centering="group"``. A str names a column of
+        X, which is then not a feature.
     **options
         See :class:`Options`.
 
@@ -71,8 +72,8 @@ def error_gap(
         The projection.
     X : array-like of shape (n_rows, n_features), or GroupMoments
         The data.
-    sensitive_features : array-like, frame or dict, optional
-        The group of each row.
+    sensitive_features : array-like, frame, dict or str, optional
+        The group of each row. A str names a column of X, which is then not a feature.
     **options
         See :class:`Options`; the published tables use ``centering="group"``.
 
@@ -102,8 +103,8 @@ def excess_error(
         The projection.
     X : array-like of shape (n_rows, n_features), or GroupMoments
         The data.
-    sensitive_features : array-like, frame or dict, optional
-        The group of each row.
+    sensitive_features : array-like, frame, dict or str, optional
+        The group of each row. A str names a column of X, which is then not a feature.
     reference : {"pooled", "group"}, default="pooled"
         PCA of all rows, or the own PCA of each group, which no projection can beat on the data it
         was made from.
@@ -136,8 +137,8 @@ def explained_variance(
         The projection.
     X : array-like of shape (n_rows, n_features), or GroupMoments
         The data.
-    sensitive_features : array-like, frame or dict, optional
-        The group of each row.
+    sensitive_features : array-like, frame, dict or str, optional
+        The group of each row. A str names a column of X, which is then not a feature.
     ratio : bool, default=False
         Give its share of the group's variance instead.
     **options
@@ -167,8 +168,8 @@ def by_group(model: Any, X: Any, sensitive_features: Any = None, **options: Unpa
         The projection.
     X : array-like of shape (n_rows, n_features), or GroupMoments
         The data.
-    sensitive_features : array-like, frame or dict, optional
-        The group of each row.
+    sensitive_features : array-like, frame, dict or str, optional
+        The group of each row. A str names a column of X, which is then not a feature.
     **options
         See :class:`Options`.
 
@@ -191,8 +192,8 @@ def group_rows(
         The projection.
     X : array-like of shape (n_rows, n_features), or GroupMoments
         The data.
-    sensitive_features : array-like, frame or dict, optional
-        The group of each row.
+    sensitive_features : array-like, frame, dict or str, optional
+        The group of each row. A str names a column of X, which is then not a feature.
     **options
         See :class:`Options`.
 

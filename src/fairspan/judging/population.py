@@ -15,17 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from fairspan.fitting import Counting, Prepared
+from fairspan.fitting import Prepared
 from fairspan.ground.types import FloatArray
-from fairspan.judging.support import columns_of, scarce_columns
+from fairspan.judging.support import CONSTANT, deviations_and_support, scarce_columns
+from fairspan.moments.from_rows import pooled_scale
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.moments.resampling import resampled_moments
-from fairspan.moments.scales import pooled_scale
-
-_LEAST_ROWS = 5
-_CONSTANT = 1e-8
-"""Columns that keep less than this share of their variance in a replicate keep their units."""
+from fairspan.objectives.counting import Counting
+from fairspan.words import LEAST_ROWS
 
 
 @dataclass(frozen=True)
@@ -84,15 +82,17 @@ class Population:
             gap=gap + float(over[1]),
             objective=counted + self.fairness_weight * gap + float(over[2]),
             n_bootstrap=number,
-            low_support=scarce_columns(columns_of(self.X, None, None)[1], moments.feature_names),
+            low_support=scarce_columns(
+                deviations_and_support(self.X, None, None)[1], len(self.X), moments.feature_names
+            ),
         )
 
     def _check_counts(self, moments: GroupMoments) -> None:
         for label, count in zip(moments.labels, moments.counts, strict=True):
-            if count < _LEAST_ROWS:
+            if count < LEAST_ROWS:
                 raise ValueError(
                     f"population=... says nothing about group {label!r}, which has {count} rows: "
-                    f"below {_LEAST_ROWS}, nothing is known about others like them. Pool it "
+                    f"below {LEAST_ROWS}, nothing is known about others like them. Pool it "
                     "with another group, or leave its rows out."
                 )
 
@@ -113,7 +113,7 @@ class Population:
             total += np.einsum("a,aij->ij", replicate.shares, change)
             if scaled:
                 # The sample was standardised by itself, and so is the replicate.
-                few = replicate.variances < _CONSTANT * moments.variances
+                few = replicate.variances < CONSTANT * moments.variances
                 scale = np.where(few, pooled_scale(moments), pooled_scale(replicate))
                 units = np.outer(scale, scale)
                 change, total = change / units, total / units

@@ -14,6 +14,8 @@ from fairspan.ground.types import FLOATS, FloatArray, IntArray
 
 LEAST_SUPPORT = 20
 """With less, no interval or bound was found to hold as often as it says."""
+CONSTANT = 1e-8
+"""A column is constant in some rows if less than this share of its variance is left there."""
 _BLOCK_BYTES = 2**20
 _PILOT_ROWS = 256
 
@@ -55,10 +57,10 @@ def support(X: Any, *, sample_weight: Any = None, clusters: Any = None) -> Float
     n_rows = X.shape[0]
     weight = None if sample_weight is None else check_weights(sample_weight, n_rows)
     units = None if clusters is None else units_of(clusters, n_rows)
-    return columns_of(X, weight, units)[1]
+    return deviations_and_support(X, weight, units)[1]
 
 
-def columns_of(
+def deviations_and_support(
     X: Any, weight: FloatArray | None, units: IntArray | None
 ) -> tuple[FloatArray, FloatArray]:
     """Give the standard deviation and the support of each column.
@@ -128,10 +130,39 @@ def units_of(clusters: Any, n_rows: int) -> IntArray:
         raise TypeError(f"clusters has labels that cannot be compared ({error}).") from None
 
 
-def scarce_columns(found: FloatArray, names: Sequence[str] | None) -> dict[Any, float]:
+def scarce_columns(
+    found: FloatArray, n_units: int, names: Sequence[str] | None
+) -> dict[Any, float]:
     """Give the columns whose support is too small, by name or else by position, least first.
 
     Columns that are constant have support 0: they take no part in any error, nor in this.
+
+    Parameters
+    ----------
+    found : ndarray of shape (n_features,)
+        The support of each column.
+    n_units : int
+        Number of rows, or of clusters.
+    names : sequence of str or None
+        Names of the columns.
+
+    Returns
+    -------
+    dict
+        Their support, without the bias of a small sample.
     """
+    found = _unbiased(found, n_units)
     scarce = [int(j) for j in np.argsort(found, kind="stable") if 0 < found[j] < LEAST_SUPPORT]
     return {(j if names is None else names[j]): float(found[j]) for j in scarce}
+
+
+def _unbiased(found: FloatArray, n: int) -> FloatArray:
+    """Give the support by the usual estimator of the kurtosis, which is too small in samples.
+
+    Of normal rows it is unbiased; with 150 rows a support of 20.5 becomes one of 20.
+    """
+    if n <= LEAST_SUPPORT:
+        return found
+    kurtosis = n / np.where(found > 0, found, np.inf)
+    excess = (n - 1) / ((n - 2) * (n - 3)) * ((n + 1) * (kurtosis - 3) + 6)
+    return np.where(found > 0, n / (3 + excess), 0.0)
