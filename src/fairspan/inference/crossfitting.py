@@ -8,19 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from fairspan.ground import defaults
 from fairspan.ground.parameters import generator_from
+from fairspan.ground.rows import named_column
 from fairspan.ground.types import BoolArray, FloatArray, IntArray, Label
 from fairspan.inference.held_out import HeldOut, held_out
-from fairspan.inference.intervals import (
-    FEW_ROWS,
-    LEAST_ROWS,
-    LEVEL,
-    Means,
-    absolute,
-    welch_interval,
-)
-from fairspan.inference.sample import Sample
+from fairspan.inference.sample import Means, Sample, absolute, welch_interval
 from fairspan.judging.support import scarce_columns
+from fairspan.words import FEW_ROWS, LEAST_ROWS
 
 
 @dataclass(frozen=True)
@@ -45,7 +40,7 @@ class CrossFit:
     group_errors : ndarray of shape (n_groups,)
         Mean error of each group.
     group_intervals : ndarray of shape (n_groups, 2)
-        Their intervals, each by itself.
+        Their intervals, each on its own.
     difference : float or ndarray of shape (n_groups, n_groups)
         Of two groups that are compared, the error of the later label minus that of the earlier
         one. Of more, the error of the row's group minus that of the column's.
@@ -97,6 +92,7 @@ class CrossFit:
         return self.has_statement & (self.sizes < FEW_ROWS)
 
 
+@named_column
 def crossfit(
     estimator: Any,
     X: Any,
@@ -120,8 +116,8 @@ def crossfit(
         an estimator with ``components_`` and ``mean_``. It is cloned, not fitted.
     X : array-like or sparse array of shape (n_rows, n_features)
         Rows as they are, not standardised: a scaler belongs into the recipe.
-    sensitive_features : array-like, frame, dict or None
-        The group of each row.
+    sensitive_features : array-like, frame, dict, str or None
+        The group of each row. A str names a column of X, which is then not a feature.
     sample_weight : array-like of shape (n_rows,), optional
         How much each row counts. Intervals take a row for one independent unit, whatever its
         weight.
@@ -198,7 +194,7 @@ def summary(
     sums, weights = sample.sums(errors), sample.weights
     groups = Means.of(sums, weights, sample.codes, n_groups)
     whole = Means.of(sums, weights, np.zeros_like(sample.codes), 1)
-    low = scarce_columns(sample.columns[1], sample.names)
+    low = scarce_columns(sample.columns[1], len(sample.codes), sample.names)
     intervals = groups.intervals
     intervals[groups.sizes < (FEW_ROWS if low else LEAST_ROWS)] = np.nan
     known = sample.compared & ~np.isnan(intervals[:, 0])
@@ -217,7 +213,7 @@ def summary(
         difference=difference,
         difference_interval=difference_interval,
         gap_interval=gap_interval,
-        level=None if low else LEVEL,
+        level=None if low else defaults.LEVEL,
         row_errors=_spread(sample, errors, np.nan),
         folds=_spread(sample, folds, -1),
         low_support=low,

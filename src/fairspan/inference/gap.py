@@ -1,4 +1,11 @@
-"""Is there a gap to close? A permutation test on the errors that plain PCA leaves."""
+"""Is there a gap to close? A permutation test on the errors that plain PCA leaves.
+
+The test costs a few Fourier transforms. Units are put in a random order, and labels are moved along
+it by every number of places. These moves are a group, so the test is exact, and sums over a label's
+units for all moves at once are one convolution. Where there are few units, the moves are applied to
+further random orders, too: cosets of the group by independent random permutations, for which the
+rank of the order that was seen is uniform just the same.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +13,25 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fairspan.ground.parameters import check_integer
+from fairspan.ground.rows import named_column
 from fairspan.ground.types import BoolArray, FloatArray, IntArray, Label
 from fairspan.inference.crossfitting import seeded
 from fairspan.inference.held_out import held_out, plain_pca
-from fairspan.inference.intervals import LEAST_ROWS, Means
-from fairspan.inference.permutation import log_ratio_pvalue, max_pvalues
-from fairspan.inference.sample import Sample
+from fairspan.inference.sample import Means, Sample
 from fairspan.judging.support import scarce_columns
 from fairspan.moments.groups import Groups
+from fairspan.words import LEAST_ROWS
 
 _ROUNDING = 1e-12
 """Errors below this share of the variance are rounding."""
+_LEAST = 10_000
+"""Least number of permutations."""
+_TIE = 1e-9
+"""Statistics this close, relatively, are equal."""
+_TINY = 1e-14
 
 
 @dataclass(frozen=True)
@@ -71,6 +84,7 @@ class GapTest:
         return self.sizes >= LEAST_ROWS
 
 
+@named_column
 def gap_test(
     X: Any,
     *,
@@ -95,8 +109,8 @@ def gap_test(
     ----------
     X : array-like or sparse array of shape (n_rows, n_features)
         Rows as they are, not standardised.
-    sensitive_features : array-like, frame or dict
-        The group of each row.
+    sensitive_features : array-like, frame, dict or str
+        The group of each row. A str names a column of X, which is then not a feature.
     n_components : int
         Number of components.
     standardize : bool, default=False
@@ -133,7 +147,7 @@ def gap_test(
     """
     rng = seeded(random_state)
     sample = Sample.of(X, sensitive_features, sample_weight, clusters, missing_groups, clip)
-    low = scarce_columns(sample.columns[1], sample.names)
+    low = scarce_columns(sample.columns[1], len(sample.codes), sample.names)
     errors = _plain_errors(sample, plain_pca(n_components, standardize, clip), folds, rng, low)
     chosen = sample.compared[sample.codes[sample.order]]
     units = sample.order[chosen]
@@ -187,3 +201,107 @@ def _plain_errors(
 def _total_variance(sample: Sample, standardize: bool) -> float:
     deviations = sample.columns[0]
     return float((deviations > 0).sum() if standardize else deviations @ deviations)
+
+
+def log_ratio_pvalue(
+    sums: FloatArray, weights: FloatArray, second: BoolArray, rng: np.random.Generator
+) -> tuple[float, int]:
+    """Permute the studentised log-ratio of the means of two groups.
+
+    Parameters
+    ----------
+    sums, weights : ndarray of shape (n_units,)
+        Sum of errors and weight of each unit, in an order that carries no information.
+    second : ndarray of shape (n_units,)
+        Units of the second group.
+    rng : numpy.random.Generator
+        Draws the orders.
+
+    Returns
+    -------
+    tuple
+        The p-value, and the number of permutations.
+    """
+    mean = sums.sum() / weights.sum()
+    # Deviations from the common mean lose few digits when they are squared.
+    apart = sums / mean - weights
+    columns = np.stack([apart, weights, apart**2, apart * weights, weights**2])
+    start, data = _arranged(columns, rng)
+    moved = _moved(data, second[start])
+    statistic = _log_ratio(columns.sum(axis=1), moved, int(second.sum()), len(second))
+    return _share(statistic, statistic[0]), len(statistic)
+
+
+def _log_ratio(whole: FloatArray, moved: FloatArray, n_second: int, n: int) -> FloatArray:
+    variance, log = 0.0, 0.0
+    sides = ((moved, n_second, 1.0), (whole[:, None] - moved, n - n_second, -1.0))
+    for (apart, weight, squares, mixed, square_weights), count, sign in sides:
+        shift = apart / weight
+        mean = np.maximum(1.0 + shift, _TINY)
+        left = squares - 2 * shift * mixed + shift**2 * square_weights
+        spread = np.maximum(left, _TINY * whole[2]) / weight**2 * (count / (count - 1))
+        variance = variance + spread / mean**2
+        log = log + sign * np.log(mean)
+    return np.asarray(np.abs(log) / np.sqrt(variance))
+
+
+def max_pvalues(
+    sums: FloatArray,
+    weights: FloatArray,
+    codes: IntArray,
+    stated: BoolArray,
+    rng: np.random.Generator,
+) -> tuple[float, FloatArray, int]:
+    """Permute the largest studentised deviation of a group from the mean of all.
+
+    Parameters
+    ----------
+    sums, weights : ndarray of shape (n_units,)
+        Sum of errors and weight of each unit.
+    codes : ndarray of shape (n_units,)
+        Their groups.
+    stated : ndarray of shape (n_groups,)
+        Groups that the largest deviation is looked for among.
+    rng : numpy.random.Generator
+        Draws the orders.
+
+    Returns
+    -------
+    tuple
+        The p-value, that of each group adjusted for the number of groups, and the number of
+        permutations.
+    """
+    n = len(codes)
+    apart = sums - sums.sum() / weights.sum() * weights
+    groups = np.flatnonzero(stated)
+    counts = np.bincount(codes, minlength=len(stated))[groups]
+    # The deviation of a sum of some units drawn from all, without putting any back.
+    errors = np.sqrt((apart @ apart) / (n - 1) * counts * (1 - counts / n))
+    start, data = _arranged(apart[None], rng)
+    largest, own = np.zeros(data.shape[1] * n), np.empty(len(groups))
+    for place, (group, error) in enumerate(zip(groups, errors, strict=True)):
+        found = np.abs(_moved(data, codes[start] == group)[0]) / error
+        own[place] = found[0]
+        np.maximum(largest, found, out=largest)
+    adjusted = np.full(len(stated), np.nan)
+    adjusted[groups] = [_share(largest, one) for one in own]
+    return _share(largest, float(own.max())), adjusted, len(largest)
+
+
+def _arranged(
+    columns: FloatArray, rng: np.random.Generator
+) -> tuple[IntArray, npt.NDArray[np.complex128]]:
+    """Draw the order of the labels, and transform columns in that order and in random ones."""
+    n = columns.shape[1]
+    orders = np.array([rng.permutation(n) for _ in range(-(-_LEAST // n))])
+    return orders[0], np.fft.rfft(columns[:, orders])
+
+
+def _moved(data: npt.NDArray[np.complex128], members: BoolArray) -> FloatArray:
+    """Sum columns over units with a label, for every permutation; the first is the given order."""
+    sums = np.fft.irfft(data * np.fft.rfft(members).conj(), len(members))
+    return sums.reshape(len(data), -1)
+
+
+def _share(values: FloatArray, seen: float) -> float:
+    return float(np.mean(values >= seen * (1 - _TIE)))

@@ -23,17 +23,15 @@ from fairspan.estimators.robust import RobustFairPCA
 from fairspan.exceptions import HiddenFeatureWarning, NoGroupsWarning, SmallGroupWarning
 from fairspan.ground.types import BoolArray, FloatArray, IntArray
 from fairspan.inference.sample import Sample
-from fairspan.judging.support import columns_of
+from fairspan.judging.support import CONSTANT, deviations_and_support
+from fairspan.moments.blocks import compact
+from fairspan.moments.from_rows import pooled_scale
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.moments.projection import Projection
-from fairspan.moments.scales import pooled_scale
-from fairspan.selection.folds import compact
 
-_CONSTANT = 1e-8
-"""A column whose variance falls below this share without a fold is constant there."""
 _TOLERANCE = 1e-4
-"""The projection without a fold need not be proved optimal further than the data can tell."""
+"""The projection without a fold need not be proved optimal more closely than the data can show."""
 _SILENT = (SmallGroupWarning, NoGroupsWarning, HiddenFeatureWarning, ConvergenceWarning)
 _MEMORY_BYTES = 2**29
 """Where the moments of all folds need more than this, each training part is a pass of its own."""
@@ -122,8 +120,11 @@ def plain_pca(n_components: int, standardize: bool = False, clip: float | None =
 def _copy(estimator: Any, **settings: Any) -> Any:
     """Clone a recipe; without a seed of its own it gets a fixed one."""
     if getattr(estimator, "random_state", 0) is None:
-        settings["random_state"] = np.random.RandomState(0)
-    return clone(estimator).set_params(**settings)
+        settings["random_state"] = 0
+    made = clone(estimator)
+    for name, value in settings.items():
+        setattr(made, name, value)
+    return made
 
 
 def _from_moments(
@@ -135,18 +136,20 @@ def _from_moments(
         # All folds together may spend as much as one fit to prove theirs.
         settings["effort"] = estimator.effort / (int(folds.max()) + 1)
     model, pca = _copy(estimator, **settings), plain_pca(1)
-    spread = sample.columns[0]
+    model._check_parameters()
+    pca.n_components, spread = model.n_components, sample.columns[0]
     for rows, train in _training_parts(sample, folds):
-        steady = train.variances < _CONSTANT * spread**2
+        steady = train.variances < CONSTANT * spread**2
         scale = None
         if estimator.standardize:
             # Unless the variance of a column is known without the fold, its unit would be rounding.
             scale = np.where(steady, spread, pooled_scale(train))
         scaled, held = train if scale is None else train.scaled(scale), sample.X[rows]
-        pca.n_components = model.n_components
         errors = []
         for fitted in (model, pca) if plain else (model,):
-            fitted.fit_moments(scaled)
+            # Errors of rows need the subspace alone, and none of what else a fit tells.
+            prepared, _, result = fitted._found(fitted._treated(scaled))
+            fitted.components_ = prepared.in_features(result.components)
             fitted.mean_, fitted.scale_ = train.mean, scale
             errors.append(fitted._errors_of(held))
         yield rows, errors, steady
@@ -164,9 +167,9 @@ def _training_parts(sample: Sample, folds: IntArray) -> Iterator[tuple[IntArray,
         present, codes = compact(mixed)
         parts = Groups(codes, tuple(range(len(present))))
         cells = GroupMoments.from_groups(sample.X, parts, sample_weight=weight)
-        owner = present // number
+        owner, place = np.divmod(present, number)
         for fold in range(number):
-            train = _added(cells, owner, present % number != fold, sample.labels)
+            train = _added(cells, owner, place != fold, sample.labels)
             yield np.flatnonzero(folds == fold), train
         return
     for fold in range(number):
@@ -188,8 +191,8 @@ def _from_rows(estimator: Any, sample: Sample, folds: IntArray, plain: bool) -> 
     labels = np.fromiter((sample.labels[a] for a in sample.groups.codes), object, X.shape[0])
     for fold in range(int(folds.max()) + 1):
         train, rows = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        left = columns_of(sample.X[train], sample.weight[train], None)[0]
-        steady = left**2 < _CONSTANT * spread**2
+        left = deviations_and_support(sample.X[train], sample.weight[train], None)[0]
+        steady = left**2 < CONSTANT * spread**2
         seen, held = X[train], X[rows]
         if steps is not None:
             fitted = clone(steps)
@@ -218,8 +221,8 @@ def _row_errors(model: Any, X: Any) -> FloatArray:
         return np.asarray(model.reconstruction_errors(X))
     if getattr(model, "mean_", None) is None or not hasattr(model, "components_"):
         raise TypeError(
-            f"{type(model).__name__} has no components_ and mean_ once it is fitted, so that the "
-            "errors of rows are not known."
+            f"{type(model).__name__} has no components_ and mean_ after fit, so the errors of rows "
+            "cannot be computed."
         )
     X, projection = np.asarray(X), Projection.of(model)
     groups = Groups.single(len(X))
@@ -236,23 +239,23 @@ def _moments_of(sample: Sample, rows: IntArray) -> GroupMoments:
 def _added(
     cells: GroupMoments, owner: IntArray, chosen: BoolArray, labels: tuple[Any, ...]
 ) -> GroupMoments:
-    """Add the moments of cells of the same group; cells are in the order of their groups."""
-    owner = owner[chosen]
-    starts = np.flatnonzero(np.diff(owner, prepend=-1))
-    place = np.cumsum(np.diff(owner, prepend=-1) > 0) - 1
-    weights = cells.weights[chosen]
-    total = np.add.reduceat(weights, starts)
-    offsets = np.add.reduceat(weights[:, None] * cells.offsets[chosen], starts) / total[:, None]
-    apart = np.sqrt(weights)[:, None] * (cells.offsets[chosen] - offsets[place])
-    scatters = np.add.reduceat(cells.scatters[chosen], starts)
-    for a, first in enumerate(starts):
-        between = apart[first : [*starts[1:], len(owner)][a]]
-        scatters[a] += between.T @ between
+    """Add the moments of chosen cells of the same group."""
+    present = np.unique(owner[chosen])
+    # A row for each group, with ones for its cells: products with it are sums.
+    belongs = ((owner == present[:, None]) & chosen).astype(np.float64)
+    weighted = belongs * cells.weights
+    total = weighted.sum(axis=1)
+    offsets = weighted @ cells.offsets / total[:, None]
+    n_cells, d = cells.offsets.shape
+    scatters = (belongs @ cells.scatters.reshape(n_cells, d * d)).reshape(-1, d, d)
+    for a, own in enumerate(weighted):
+        apart = np.sqrt(own)[:, None] * (cells.offsets - offsets[a])
+        scatters[a] += apart.T @ apart
     return GroupMoments(
-        labels=tuple(labels[a] for a in owner[starts]),
-        counts=np.add.reduceat(cells.counts[chosen], starts),
+        labels=tuple(labels[a] for a in present),
+        counts=belongs.astype(np.intp) @ cells.counts,
         weights=total,
-        squared_weights=np.add.reduceat(cells.squared_weights[chosen], starts),
+        squared_weights=belongs @ cells.squared_weights,
         shift=cells.shift,
         offsets=offsets,
         scatters=scatters,

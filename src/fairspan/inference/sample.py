@@ -1,4 +1,8 @@
-"""Rows as a sample: what is independent of what, and how it is split into folds."""
+"""Rows as independent units, means of groups over them, and what is known about the means.
+
+A unit counts with a weight and a weighted sum of errors; a mean is a ratio of sums over units,
+whose variance is that of its linearisation. With rows of weight 1 it is the usual one.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import special
 from sklearn.utils import check_array
 
 from fairspan.estimators.clipping import learned_limits
+from fairspan.ground import defaults
 from fairspan.ground.parameters import check_integer
-from fairspan.ground.rows import check_real, check_weights, feature_names_of, is_dask
+from fairspan.ground.rows import check_finite, check_real, check_weights, feature_names_of, is_dask
 from fairspan.ground.types import FLOATS, BoolArray, FloatArray, IntArray, Label
-from fairspan.judging.support import columns_of, units_of
+from fairspan.judging.support import deviations_and_support, units_of
+from fairspan.moments.blocks import order_of_codes
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups, groups_in_gap
+
+_DRAWS, _TIMES = 1000, 10
+"""Draws at once, and how often: with thousands of groups they need memory."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,9 @@ class Sample:
             )
         check_real(X)
         names = feature_names_of(X)
-        X = check_array(X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2, input_name="X")
+        options = {"accept_sparse": "csr", "ensure_min_samples": 2, "ensure_all_finite": False}
+        X = check_array(X, dtype=FLOATS, input_name="X", **options)
+        check_finite(X, names)
         n = X.shape[0]
         groups = Groups.of(sensitive_features, n, missing_groups)
         weight = np.ones(n) if sample_weight is None else check_weights(sample_weight, n)
@@ -145,7 +157,7 @@ class Sample:
         X = self.X
         if self.clip is not None:
             X = np.clip(X, *learned_limits(X, self.clip, weight))
-        return columns_of(X, weight, units)
+        return deviations_and_support(X, weight, units)
 
     @cached_property
     def order(self) -> IntArray:
@@ -154,7 +166,11 @@ class Sample:
         direction = np.random.default_rng(0).standard_normal(len(spread))
         # Columns in other units do not change the order.
         direction = np.divide(direction, spread, out=np.zeros_like(spread), where=spread > 0)
-        return np.argsort(self.sums(self.X @ direction), kind="stable")
+        values = self.sums(self.X @ direction)
+        found = np.argsort(values)
+        # Equal values keep the order of their rows, for which sorting takes longer.
+        is_tied = (np.diff(values[found]) == 0).any()
+        return np.argsort(values, kind="stable") if is_tied else found
 
     def folds(self, number: Any, rng: np.random.Generator, *, blind: bool = False) -> IntArray:
         """Draw the fold of each row: units stay whole, and groups are spread evenly.
@@ -185,9 +201,86 @@ class Sample:
         first = np.zeros(len(self.labels), dtype=np.intp)
         first[ordered[::-1]] = np.arange(len(codes))[::-1]
         rank = np.argsort(np.argsort(first))[ordered]
-        in_groups = self.order[np.argsort(rank, kind="stable")]
+        in_groups = self.order[order_of_codes(rank, len(self.labels))]
         fold = np.empty(len(codes), dtype=np.intp)
         for members in np.split(in_groups, np.cumsum(np.bincount(rank))[:-1]):
             turn = np.arange(len(members)) + rng.integers(number)
             fold[rng.permutation(members)] = turn % number
         return fold[self.units]
+
+
+@dataclass(frozen=True)
+class Means:
+    """Means of groups, and how well they are known.
+
+    Attributes
+    ----------
+    means : ndarray of shape (n_groups,)
+        The means.
+    variances : ndarray of shape (n_groups,)
+        Variances of the means; NaN for a single unit.
+    sizes : ndarray of shape (n_groups,)
+        Kish's effective numbers of units: (sum of weights)^2 / sum of squared weights.
+    """
+
+    means: FloatArray
+    variances: FloatArray
+    sizes: FloatArray
+
+    @classmethod
+    def of(cls, sums: FloatArray, weights: FloatArray, codes: IntArray, n_groups: int) -> Means:
+        """Find the means of groups from the sums of errors and the weights of units."""
+        total = np.bincount(codes, weights, n_groups)
+        means = np.bincount(codes, sums, n_groups) / total
+        apart = sums - means[codes] * weights
+        counts = np.bincount(codes, minlength=n_groups).astype(np.float64)
+        squares = np.bincount(codes, apart**2, n_groups) / total**2
+        few = np.divide(counts, counts - 1, out=np.full(n_groups, np.nan), where=counts > 1)
+        sizes = total**2 / np.bincount(codes, weights**2, n_groups)
+        return cls(means, squares * few, sizes)
+
+    @property
+    def intervals(self) -> FloatArray:
+        """Student's interval of each mean, (n_groups, 2); errors are not negative."""
+        reach = np.sqrt(self.variances) * _quantile(self.sizes - 1)
+        return np.stack([np.maximum(self.means - reach, 0), self.means + reach], axis=-1)
+
+    def welch(self, a: int, b: int) -> tuple[float, float, float]:
+        """Give the mean of one group minus that of another, its error and degrees of freedom."""
+        parts, freedom = self.variances[[a, b]], self.sizes[[a, b]] - 1
+        variance = float(parts.sum())
+        shares = float((parts**2 / np.maximum(freedom, 1e-300)).sum())
+        degrees = variance**2 / shares if shares > 0 else float(freedom.sum())
+        return float(self.means[a] - self.means[b]), float(np.sqrt(variance)), degrees
+
+    def reach(self, rng: np.random.Generator) -> float:
+        """Give a number within which all differences of means are off at once.
+
+        Estimates are off by independent Student variables; of these the largest difference is
+        drawn.
+        """
+        errors, shape = np.sqrt(self.variances), (_DRAWS, len(self.means))
+        widest = [
+            np.ptp(errors * rng.standard_t(self.sizes - 1, shape), axis=1) for _ in range(_TIMES)
+        ]
+        return float(np.quantile(widest, defaults.LEVEL))
+
+
+def welch_interval(found: tuple[float, float, float]) -> FloatArray:
+    """Give the interval of a difference."""
+    difference, error, degrees = found
+    reach = error * float(_quantile(np.array(degrees)))
+    return np.array([difference - reach, difference + reach])
+
+
+def absolute(interval: FloatArray) -> FloatArray:
+    """Give what an interval of a signed difference says about its size."""
+    low, high = np.abs(interval).min(), np.abs(interval).max()
+    return np.array([0.0 if interval[0] <= 0 <= interval[1] else low, high])
+
+
+def _quantile(degrees: FloatArray) -> FloatArray:
+    # Below one degree of freedom, which unequal weights may leave, there is no interval.
+    known = np.where(degrees >= 1, degrees, np.nan)
+    # What stats.t.ppf calls after checks that cost more than the quantile.
+    return np.asarray(special.stdtrit(known, (1 + defaults.LEVEL) / 2))
