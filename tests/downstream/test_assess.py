@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fairspan import FairPCA, RobustFairPCA, datasets
 from fairspan.downstream import assess, assess_downstream
+from fairspan.downstream.reading import against_pca, shown_metrics, with_interval
 from fairspan.downstream.rule import Rule
 
 pytest.importorskip("fairlearn")
@@ -92,13 +93,13 @@ def test_a_column_that_equals_the_target_in_held_out_rows_only_is_of_no_use():
     X, _, group = people(2000, 1)
     y = (X[:, 0] + 3 * rng.normal(size=2000) > 0).astype(int)
     _, test = split_of(X, y, group)
-    told = X.copy()
-    told[:, 5] = rng.integers(2, size=2000)
-    told[test, 5] = y[test]
+    tempting = X.copy()
+    tempting[:, 5] = rng.integers(2, size=2000)
+    tempting[test, 5] = y[test]
     settings = {"methods": ["RobustFairPCA"], "n_components": 6, "n_splits": 1}
     honest, tempted = (
         held_out(assess_downstream(rows, y, group, **settings), metric="accuracy", group=None)
-        for rows in (X, told)
+        for rows in (X, tempting)
     )
     assert tempted == pytest.approx(honest, abs=0.05)
     assert max(tempted) < 0.8
@@ -181,6 +182,51 @@ def test_intervals_count_the_overlap_of_splits():
     assert row["minus_pca_high"] - row["minus_pca_mean"] == pytest.approx(half)
 
 
+def test_differences_are_paired_with_pca_of_the_same_size_and_with_no_reduction():
+    X, y, group = people()
+    result = assess_downstream(
+        X, y, group, methods=["FairPCA"], n_components=[1, 3], n_splits=3, metrics=["roc_auc"]
+    )
+    values = {
+        (method, k): np.array(
+            held_out(result, method=method, n_components=k, metric="roc_auc", group=None)
+        )
+        for method, k in (("no reduction", None), ("PCA", 1), ("PCA", 3), ("FairPCA", 3))
+    }
+    rows = result.summary("roc_auc")
+    row = next(
+        r for r in rows if (r["method"], r["n_components"], r["group"]) == ("FairPCA", 3, None)
+    )
+    fair = values["FairPCA", 3]
+    assert row["minus_pca_mean"] == pytest.approx(np.mean(fair - values["PCA", 3]))
+    assert row["minus_none_mean"] == pytest.approx(np.mean(fair - values["no reduction", None]))
+    assert abs(np.mean(values["PCA", 1] - values["PCA", 3])) > 1e-3
+
+
+def test_weights_seeds_and_several_inner_splits_count():
+    X, y, group = people()
+    given = {"methods": ["RobustFairPCA"], "n_components": 1, "metrics": ["roc_auc"]}
+    given |= {"n_splits": 1, "inner_splits": 3, "fairness_weights": [0.0, 5.0]}
+    result = assess_downstream(X, y, group, **given)
+    pca, zero, five = (
+        held_out(result, method=method, fairness_weight=weight, metric="roc_auc", group=None)
+        for method, weight in (("PCA", None), ("RobustFairPCA", 0.0), ("RobustFairPCA", 5.0))
+    )
+    assert zero == pytest.approx(pca)
+    assert five != pytest.approx(pca)
+    assert assess_downstream(X, y, group, **given, random_state=1).rows != result.rows
+    inner = {}
+    for row in result.rows:
+        if (row["stage"], row["metric"], row["group"]) == ("inner", "roc_auc", None):
+            key = row["method"], row["n_components"], row["fairness_weight"]
+            inner.setdefault(key, []).append(row["value"])
+    assert {len(values) for values in inner.values()} == {3}
+    means = {key: np.mean(values) for key, values in inner.items()}
+    limit = sorted(means.values())[1]
+    choice = result.best(f"lowest roc_auc with roc_auc >= {limit - 1e-9:.12f}")
+    assert means[choice.chosen[0]] == pytest.approx(limit)
+
+
 def test_interrupted_work_goes_on_and_ends_with_the_same_bytes(tmp_path, monkeypatch):
     X, y, group = people()
     settings = {"methods": ["RobustFairPCA"], "n_components": 2, "n_splits": 4}
@@ -209,15 +255,21 @@ run = assess.run_split
 
 
 @pytest.mark.parametrize(
-    "change", [{"model": LogisticRegression(C=1e-3)}, {"sample_weight": 1.0 + np.arange(400) % 7}]
+    "change",
+    [
+        {"model": LogisticRegression(C=1e-3)},
+        {"sample_weight": 1.0 + np.arange(400) % 7},
+        {"methods": ["FairPCA"]},
+        {"metrics": ["accuracy"]},
+    ],
 )
 def test_finished_work_of_other_settings_is_not_taken(tmp_path, change):
     X, y, group = people()
     given = {"methods": [], "n_components": 2, "metrics": ["roc_auc"], "n_splits": 1}
     given |= {"inner_splits": 0}
     first = assess_downstream(X, y, group, **given, checkpoint=tmp_path)
-    second = assess_downstream(X, y, group, **given, **change, checkpoint=tmp_path)
-    assert second.rows == assess_downstream(X, y, group, **given, **change).rows
+    second = assess_downstream(X, y, group, **given | change, checkpoint=tmp_path)
+    assert second.rows == assess_downstream(X, y, group, **given | change).rows
     assert second.rows != first.rows
     other = assess_downstream(X[:, :3], y, group, **given, checkpoint=tmp_path)
     assert other.rows != first.rows
@@ -335,8 +387,8 @@ def test_frame_json_and_plot(tmp_path):
     pytest.importorskip("matplotlib")
     X, y, group = people()
     result = assess_downstream(X, y, group, methods=["FairPCA"], n_components=[1, 2], n_splits=2)
-    told = json.loads(result.to_json())
-    assert len(told["rows"]) == len(result.rows)
+    document = json.loads(result.to_json())
+    assert len(document["rows"]) == len(result.rows)
     assert len(result.to_frame()) == sum(row["stage"] == "outer" for row in result.rows)
     axes = result.plot("accuracy", "demographic_parity_difference")
     assert axes.get_ylabel() == "demographic parity difference"
@@ -355,7 +407,10 @@ def test_frame_json_and_plot(tmp_path):
         ({"n_components": []}, "at least one value"),
         ({"n_components": 9}, "PCA with 9 components cannot be fitted"),
         ({"methods": {"PCA": FairPCA()}}, "'PCA' is always compared"),
-        ({"metrics": ["confusion_matrix"]}, "confusion_matrix cannot be computed"),
+        (
+            {"metrics": ["confusion_matrix"]},
+            "confusion_matrix cannot be used here: it gives ndarray",
+        ),
         (
             {"methods": ["NullSpaceFairPCA"], "n_components": 6},
             "NullSpaceFairPCA with 6 components",
@@ -371,10 +426,10 @@ def test_bad_settings_are_refused_in_words(given, says):
 def test_bad_targets_are_refused_in_words():
     X, y, group = people(60)
     for bad, says in (
-        (y[:-1], "one value a row"),
+        (y[:-1], "one value for each row"),
         (np.where(y == 0, np.nan, 1.0), "missing values"),
-        (np.zeros(60, dtype=int), "one value only, 0"),
-        (np.full(60, 1.5), "one value only, 1.5"),
+        (np.zeros(60, dtype=int), "only one value, 0"),
+        (np.full(60, 1.5), "only one value, 1.5"),
         (np.where(y == 0, np.inf, 1.0), "infinite values"),
     ):
         with pytest.raises(ValueError, match=says):
@@ -405,17 +460,17 @@ def test_losses_of_probabilities_are_given_probabilities():
     result = assess_downstream(X, y, group, metrics=metrics, **settings)
     scaler = StandardScaler().fit(X[train])
     model = LogisticRegression(max_iter=1000).fit(scaler.transform(X[train]), y[train])
-    told = model.predict_proba(scaler.transform(X[test]))[:, 1]
+    shares = model.predict_proba(scaler.transform(X[test]))[:, 1]
     for metric, function in (("log_loss", log_loss), ("brier_score_loss", brier_score_loss)):
         found = held_out(result, method="no reduction", metric=metric, group=None)
-        assert found == pytest.approx([function(y[test], told)], abs=1e-6)
+        assert found == pytest.approx([function(y[test], shares)], abs=1e-6)
 
 
 def test_methods_without_a_solution_of_a_size_are_left_out_and_named():
     X, y, group = people()
-    with pytest.warns(UserWarning, match="is left out") as told:
+    with pytest.warns(UserWarning, match="is left out") as caught:
         result = assess_downstream(X, y, group, n_components=6, n_splits=1, metrics=["accuracy"])
-    named = {str(warning.message).partition(" is left")[0] for warning in told}
+    named = {str(warning.message).partition(" is left")[0] for warning in caught}
     assert named == set(result.left_out) >= {"NullSpaceFairPCA with 6 components"}
     methods = {row["method"] for row in result.rows}
     assert "NullSpaceFairPCA" not in methods
@@ -426,8 +481,8 @@ def test_numbers_that_are_not_defined_are_null_in_json():
     X, _, group = people()
     y = (group == "f") & (X[:, 0] > 0)
     settings = {"methods": ["FairPCA"], "n_components": 2, "n_splits": 2, "metrics": ["roc_auc"]}
-    told = json.loads(assess_downstream(X, y, group, **settings).to_json(), parse_constant=int)
-    of_men = [row["value"] for row in told["rows"] if row["group"] == "m"]
+    document = json.loads(assess_downstream(X, y, group, **settings).to_json(), parse_constant=int)
+    of_men = [row["value"] for row in document["rows"] if row["group"] == "m"]
     assert of_men
     assert set(of_men) == {None}
 
@@ -449,9 +504,48 @@ def test_a_candidate_within_all_limits_comes_before_a_better_one_that_breaks_som
     assert rule.violation(within) == 0
     assert rule.violation(above) == pytest.approx(0.2)
     assert rule.violation(below) == pytest.approx(0.1)
+    assert rule.violation(above | {"c": 0.5}) == pytest.approx(0.2)
     assert sorted([above, below, within], key=rule.order) == [within, below, above]
     unknown = within | {"b": float("nan")}
     assert rule.violation(unknown) == float("inf")
     assert min([unknown, above], key=rule.order) is above
     better = within | {"a": 0.6, "c": 0.9}
     assert min([within, better], key=rule.order) is better
+
+
+def test_intervals_of_shares_stay_between_0_and_1_and_say_so():
+    X, y, group = people(120)
+    y = (X[:, 0] > 0).astype(int)  # nearly all decisions are right
+    result = assess_downstream(
+        X, y, group, methods=["FairPCA"], n_components=5, n_splits=4, inner_splits=0
+    )
+    rows = result.summary()
+    assert all(0 <= row["low"] <= row["mean"] <= row["high"] <= 1 for row in rows)
+    at_limit = [row for row in rows if row["low"] == 0 or row["high"] == 1]
+    assert at_limit
+    assert all(" to " in with_interval(row) for row in at_limit if row["low"] < row["high"])
+    # Differences to PCA have a sign.
+    assert any(row["minus_pca_low"] is not None and row["minus_pca_low"] < 0 for row in rows)
+
+
+def test_a_signed_metric_is_not_taken_for_a_share():
+    def signed_difference(y_true, y_pred):
+        return float(y_pred.mean() - y_true.mean()) - 0.5
+
+    X, y, group = people()
+    result = assess_downstream(
+        X, y, group, methods=["FairPCA"], metrics=[signed_difference], n_splits=3, inner_splits=0
+    )
+    assert all(row["low"] < 0 for row in result.summary("signed_difference"))
+
+
+def test_one_split_compares_nothing_and_tables_show_what_sentences_name():
+    X, y, group = people()
+    once = assess_downstream(X, y, group, methods=["FairPCA"], n_splits=1, inner_splits=0)
+    assert against_pca(once) == [
+        "One split has no interval, so methods are not compared; use more splits."
+    ]
+    asked = {"methods": ["FairPCA"], "n_splits": 3, "inner_splits": 0, "n_components": 2}
+    alone = assess_downstream(X, y, group, metrics=["accuracy"], **asked)
+    assert shown_metrics(alone) == ["accuracy", "accuracy_difference"]
+    assert len(against_pca(alone)) == 1

@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import joblib
-import narwhals as nw
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
-from sklearn.compose import ColumnTransformer
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.utils.multiclass import type_of_target
 
-from fairspan.downstream.candidates import candidates
+from fairspan.downstream.candidates import candidates, check_takes_weights
+from fairspan.downstream.checkpoint import Store
+from fairspan.downstream.inputs import checked_target, group_names, prepared
 from fairspan.downstream.measures import measures
 from fairspan.downstream.result import DownstreamResult
 from fairspan.downstream.split import Row, Task, possible, run_split
-from fairspan.ground.atomic import replacing
+from fairspan.ground.listed import listed
 from fairspan.ground.parameters import check_integer, check_number
-from fairspan.ground.rows import as_known, check_rows, check_weights
+from fairspan.ground.rows import check_weights, named_column
 from fairspan.ground.warn import warn
 from fairspan.moments.groups import encode_groups
-from fairspan.words import group_name
 
-_CLASSES = 20
-"""Whole numbers with more values than this are a regression's, if no model says otherwise."""
+_ROWS = 4
+"""Fewer rows cannot be split, and split again."""
+_SIZES = (2, 5)
+"""Numbers of components to try where none are asked for."""
 
 
+@named_column
 def assess_downstream(
     X: Any,
     y: Any,
     sensitive_features: Any,
     *,
     methods: Mapping[str, Any] | Iterable[str] | None = None,
-    n_components: Any = (2, 5),
+    n_components: Any = None,
     fairness_weights: Any = (1.0,),
     model: Any = None,
     metrics: Mapping[str, Any] | Iterable[Any] | None = None,
@@ -65,14 +61,17 @@ def assess_downstream(
         them). Text columns of a frame are one-hot encoded by default.
     y : array-like of shape (n_rows,)
         What is to be predicted: classes or numbers.
-    sensitive_features : array-like, frame or dict
-        The group of each row; several columns are intersected.
+    sensitive_features : array-like, frame, dict or str
+        The group of each row; several columns are intersected. A str names a column of X, which is
+        then not a feature.
     methods : mapping of names to estimators, or list of names, optional
-        Projections, not fitted; names are "PCA", "RobustFairPCA", "FairPCA", "NullSpaceFairPCA" and
-        "ConvexFairPCA". All of these by default. A method that has no solution of some size is left
-        out with a warning.
-    n_components : int or list of int, default=(2, 5)
-        Numbers of components.
+        Projections, not fitted; names are "PCA", "RobustFairPCA", "RobustFairPCA (largest)"
+        (``disparity="largest"``), "FairPCA", "NullSpaceFairPCA" and "ConvexFairPCA". All of these
+        by default. Other transformers with n_components may be given; their fit gets y,
+        sensitive_features and sample_weight if it takes them. A method that has no solution of
+        some size is left out with a warning.
+    n_components : int or list of int, optional
+        Numbers of components. By default 2 and 5, or those of them that X has columns for.
     fairness_weights : float or list of float, default=(1.0,)
         Fairness weights, for methods that have one.
     model : scikit-learn classifier or regressor, optional
@@ -81,10 +80,12 @@ def assess_downstream(
     metrics : list of names or functions, or mapping of names to functions, optional
         Names in ``sklearn.metrics`` or ``fairlearn.metrics``. A function that takes
         ``sensitive_features`` compares groups; any other is computed overall, by group, and as the
-        largest difference between groups, under its name with "_difference".
+        largest difference between groups, under its name with "_difference". Functions get the
+        classes as whole numbers, their places in the result's ``classes``, and scores instead of
+        predictions if their second parameter is called y_score, y_prob or y_proba.
     preprocessor : scikit-learn transformer, optional
-        What comes before the projection; it must give numbers. By default text is one-hot encoded
-        and all columns are standardised.
+        What comes before the projection; it must give numbers. Its fit gets sample weights if it
+        takes them. By default text is one-hot encoded and all columns are standardised.
     sample_weight : array-like of shape (n_rows,), optional
         How much each row counts: in standardising, in projections, in the model and in metrics.
     n_splits : int, default=10
@@ -99,7 +100,7 @@ def assess_downstream(
     n_jobs : int, optional
         Splits that run in parallel, as in joblib.
     checkpoint : path, optional
-        A folder that keeps finished splits; the same call goes on where it was interrupted.
+        A folder that keeps finished splits; the same call continues where it was interrupted.
     progress : callable, optional
         Called with the number of finished splits and of all splits.
 
@@ -124,30 +125,43 @@ def assess_downstream(
     check_integer("inner_splits", inner_splits, 0)
     check_integer("random_state", random_state, 0)
     if not 0 < check_number("test_size", test_size) < 1:
-        raise ValueError(f"test_size={test_size!r} must be between 0 and 1.")
-    X, steps = _prepared(X, preprocessor)
+        raise ValueError(f"test_size={test_size!r} must be strictly between 0 and 1.")
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress={progress!r} must be callable.")
+    X, steps = prepared(X, preprocessor)
     n_rows = X.shape[0]
-    y, classes, model = _target(y, n_rows, model)
+    if n_rows < _ROWS:
+        raise ValueError(f"X has {n_rows} rows; at least {_ROWS} are needed to split them.")
+    y, classes, model = checked_target(y, n_rows, model)
     coded = encode_groups(sensitive_features, n_rows)
-    names = np.array([group_name(label) for label in coded.labels])
+    names = group_names(coded.labels)
+    labels = np.fromiter(coded.labels, dtype=object, count=len(names))
+    if sample_weight is not None:
+        sample_weight = check_weights(sample_weight, n_rows)
+        check_takes_weights(model)
+    if n_components is None:
+        n_components = [k for k in _SIZES if k <= X.shape[1]] or [1]
     task = Task(
         X=X,
         y=y,
         groups=names[coded.codes],
-        weight=None if sample_weight is None else check_weights(sample_weight, n_rows),
+        labels=labels[coded.codes],
+        weight=sample_weight,
         steps=steps,
         model=model,
         candidates=candidates(methods, n_components, fairness_weights),
         measures=measures(metrics, len(classes or ())),
-        classifies=classes is not None,
+        n_classes=len(classes or ()),
         test_size=test_size,
         inner_splits=inner_splits,
     )
     parts = task.parts(np.arange(n_rows), n_splits, random_state)
-    task, left_out = possible(task, parts[0][0])
-    for name, reason in left_out.items():
-        warn(f"{name} is left out. {reason}", UserWarning)
-    store = None if checkpoint is None else _Store(Path(checkpoint), task, parts)
+    task, left_out = possible(task, parts)
+    for reason in dict.fromkeys(left_out.values()):
+        some = [name for name, why in left_out.items() if why == reason]
+        are = "is" if len(some) == 1 else "are"
+        warn(f"{listed(some, str, most=len(some))} {are} left out. {reason}", UserWarning)
+    store = None if checkpoint is None else Store(Path(checkpoint), task, parts)
     rows = _run(task, parts, n_jobs, store, progress)
     return DownstreamResult(
         rows=rows,
@@ -163,13 +177,13 @@ def assess_downstream(
 
 
 def _run(
-    task: Task, parts: list[Any], n_jobs: int | None, store: _Store | None, progress: Any
+    task: Task, parts: list[Any], n_jobs: int | None, store: Store | None, progress: Any
 ) -> list[Row]:
     """Run the splits that are not done yet, and return the rows of all in their order."""
     done = {} if store is None else store.load()
     left = [split for split in range(len(parts)) if split not in done]
-    tell = progress or (lambda *_: None)
-    tell(len(done), len(parts))
+    report = progress or (lambda *_: None)
+    report(len(done), len(parts))
     found = joblib.Parallel(n_jobs=n_jobs, return_as="generator")(
         joblib.delayed(run_split)(task, split, *parts[split]) for split in left
     )
@@ -177,90 +191,5 @@ def _run(
         done[split] = rows
         if store is not None:
             store.save(split, rows)
-        tell(len(done), len(parts))
+        report(len(done), len(parts))
     return [row for split in sorted(done) for row in done[split]]
-
-
-class _Store:
-    """Finished splits in a folder, one file each, under a name that says what they belong to."""
-
-    def __init__(self, folder: Path, task: Task, parts: list[Any]) -> None:
-        if folder.exists() and not folder.is_dir():
-            raise ValueError(f"checkpoint={str(folder)!r} is a file; name a folder.")
-        folder.mkdir(parents=True, exist_ok=True)
-        self.folder, self.n_splits = folder, len(parts)
-        self.name = f"downstream-{joblib.hash((task, parts))}"
-
-    def _path(self, split: int) -> Path:
-        return self.folder / f"{self.name}-{split}.json"
-
-    def load(self) -> dict[int, list[Row]]:
-        """Read what is there."""
-        paths = {split: self._path(split) for split in range(self.n_splits)}
-        done = {}
-        for split, path in paths.items():
-            # A damaged file counts as one that is not there.
-            with suppress(OSError, ValueError):
-                done[split] = json.loads(path.read_text(encoding="utf-8"))
-        return done
-
-    def save(self, split: int, rows: list[Row]) -> None:
-        """Write one split, whole or not at all."""
-        with replacing(self._path(split)) as place:
-            place.write_text(json.dumps(rows), encoding="utf-8")
-
-
-def _prepared(X: Any, preprocessor: Any) -> tuple[Any, list[Any]]:
-    """Return rows that can be indexed, and what is to be done to them inside each split."""
-    frame = as_known(X, "X")
-    if preprocessor is not None:
-        return (X if isinstance(frame, nw.DataFrame) else np.asarray(X)), [preprocessor]
-    kinds = frame.schema if isinstance(frame, nw.DataFrame) else {}
-    dates = [name for name, kind in kinds.items() if kind.is_temporal()]
-    if dates:
-        raise ValueError(
-            f"X has columns of dates or durations: {', '.join(map(repr, dates))}. Convert them to "
-            "numbers or drop them."
-        )
-    numbers = [name for name, kind in kinds.items() if kind.is_numeric()]
-    text = [name for name in kinds if name not in numbers]
-    if not text:
-        return check_rows(X), [StandardScaler()]
-    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    encoded = ColumnTransformer([("numbers", "passthrough", numbers), ("text", encoder, text)])
-    return X, [encoded, StandardScaler()]
-
-
-def holds_classes(y: Any) -> bool:
-    """Whether a target is to be classified: text, truth values, or few whole numbers."""
-    if y.dtype.kind in "bUSO":
-        return True
-    return type_of_target(y) in ("binary", "multiclass") and len(np.unique(y)) <= _CLASSES
-
-
-def _target(y: Any, n_rows: int, model: Any) -> tuple[Any, tuple[str, ...] | None, Any]:
-    """Return the target, its classes if it has any, and the model for it."""
-    known = as_known(y, "y", allow_series=True)
-    y = np.asarray(known.to_numpy() if isinstance(known, nw.Series) else y)
-    if y.shape != (n_rows,):
-        raise ValueError(f"y has shape {y.shape} but X has {n_rows} rows; give one value a row.")
-    missing = [value is None or value != value for value in y.tolist()]
-    if any(missing):
-        raise ValueError(f"y has {sum(missing)} missing values; drop their rows first.")
-    is_model = hasattr(model, "fit") and (is_classifier(model) or is_regressor(model))
-    if model is not None and not is_model:
-        raise TypeError(f"model={model!r} is neither a classifier nor a regressor.")
-    if y.dtype.kind in "fc" and not np.isfinite(y).all():
-        raise ValueError("y has infinite values; drop their rows first.")
-    if (y == y[0]).all():
-        raise ValueError(f"y has one value only, {y.tolist()[0]!r}; there is nothing to predict.")
-    if model is None:
-        model = LogisticRegression(max_iter=1000) if holds_classes(y) else Ridge()
-    if is_regressor(model):
-        if y.dtype.kind in "USO":
-            raise ValueError(
-                f"model={model!r} predicts numbers, but y holds text; use a classifier."
-            )
-        return y.astype(np.float64), None, model
-    classes, codes = np.unique(y.astype(str) if y.dtype.kind == "O" else y, return_inverse=True)
-    return codes, tuple(map(str, classes)), model

@@ -26,6 +26,7 @@ METHODS: dict[str, Any] = {
     # Weighted rows count in it, which scikit-learn's PCA does not offer.
     PCA: RobustFairPCA(fairness_weight=0.0),
     "RobustFairPCA": RobustFairPCA(),
+    "RobustFairPCA (largest)": RobustFairPCA(disparity="largest"),
     "FairPCA": FairPCA(),
     "NullSpaceFairPCA": NullSpaceFairPCA(),
     "ConvexFairPCA": ConvexFairPCA(),
@@ -56,24 +57,62 @@ class Candidate:
 
     @property
     def key(self) -> tuple[str, int | None, float | None]:
-        """What tells candidates apart."""
+        """What distinguishes candidates."""
         return self.method, self.n_components, self.fairness_weight
 
     @property
     def name(self) -> str:
         """What to call it in a message."""
-        return f"{self.method} with {plural(self.n_components or 0, 'component')}"
+        if self.n_components is None:
+            return self.method
+        return f"{self.method} with {plural(self.n_components, 'component')}"
 
-    def project(self, Z: FloatArray, groups: Any, moments: GroupMoments) -> Any:
+    def project(
+        self, Z: FloatArray, moments: GroupMoments, weight: FloatArray | None, **known: Any
+    ) -> Any:
         """Fit the projection to training rows; return the function that projects rows."""
         if self.estimator is None:
             return np.asarray
         model = clone(self.estimator)
         if isinstance(model, BaseFairPCA):
             return model.fit_moments(moments).transform
-        known = inspect.signature(model.fit).parameters
-        given = {"sensitive_features": groups} if "sensitive_features" in known else {}
-        return model.fit(Z, **given).transform
+        return fitted(model, Z, weight, **known).transform
+
+
+def fitted(model: Any, Z: Any, weight: FloatArray | None, **known: Any) -> Any:
+    """Fit an estimator with what its fit takes of all that is known; weights are never dropped.
+
+    Parameters
+    ----------
+    model : estimator
+        What to fit.
+    Z : array or frame of shape (n_rows, n_features)
+        The rows.
+    weight : ndarray of shape (n_rows,) or None
+        Sample weights.
+    **known
+        Further arguments that the fit may take: y, sensitive_features.
+
+    Returns
+    -------
+    estimator
+        The model.
+    """
+    takes = inspect.signature(model.fit).parameters
+    given = {name: value for name, value in known.items() if name in takes}
+    if weight is not None:
+        check_takes_weights(model)
+        given["sample_weight"] = weight
+    return model.fit(Z, **given)
+
+
+def check_takes_weights(model: Any) -> None:
+    """Refuse an estimator that would have to drop sample weights."""
+    if "sample_weight" not in inspect.signature(model.fit).parameters:
+        raise ValueError(
+            f"{type(model).__name__} takes no sample_weight, so it cannot be fitted to weighted "
+            "rows; choose another one, or leave the weights out."
+        )
 
 
 def candidates(methods: Any, n_components: Any, fairness_weights: Any) -> list[Candidate]:
@@ -119,12 +158,12 @@ def _named(methods: Mapping[str, Any] | Iterable[Any] | None) -> dict[str, Any]:
         return dict(METHODS)
     if isinstance(methods, Mapping):
         given = dict(methods)
-    elif is_listing(methods):
+    elif is_listing(methods) and all(isinstance(name, str) for name in methods):
         given = {check_choice("methods", name, METHODS): METHODS[name] for name in methods}
     else:
         raise TypeError(
             f"methods={methods!r} must be a list of names ({', '.join(METHODS)}) or a mapping of "
-            "names to estimators."
+            "names to estimators, such as {'fair': FairPCA()}."
         )
     for name, method in given.items():
         is_estimator = hasattr(method, "get_params") and not isinstance(method, type)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,10 +25,15 @@ CLASSIFICATION = (
 )
 MANY_CLASSES = ("accuracy", "balanced_accuracy")
 REGRESSION = ("r2", "root_mean_squared_error", "mean_prediction")
-_SCORED = ("roc_auc", "average_precision", "log_loss", "brier_score", "d2_log_loss")
-"""Metrics of scores, where the others are of predictions."""
-_LOW = ("difference", "error", "loss", "deviance")
+_SCORED = ("roc_auc", "average_precision", "log_loss", "brier_score", "d2_log_loss", "d2_brier")
+_SCORES = {"y_score", "y_prob", "y_proba"}
+"""Names of metrics of scores, and of parameters that take them; others take predictions."""
+_SELECTING = ("selection_rate", "demographic_parity", "equalized_odds", "equal_opportunity")
+"""Metrics that need a positive class, and so two classes."""
+_LOW = ("difference", "error", "loss", "deviance", "false_", "miss_rate")
 """Words in the names of metrics of which less is better."""
+_SHARES = ("accuracy", "auc", "f1", "odds", "opportunity", "parity", "precision", "rate", "recall")
+"""Words in the names of metrics that are at most 1."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,10 @@ class Measure:
         Whether it compares groups by itself; the others are computed for each group too.
     weighted : bool
         Whether it takes ``sample_weight``.
+    n_classes : int
+        Classes of the target; 0 for a regression.
+    labelled : bool
+        Whether it takes the classes as ``labels``, with a score for each.
     """
 
     name: str
@@ -53,42 +63,57 @@ class Measure:
     scored: bool
     compares: bool
     weighted: bool
+    n_classes: int
+    labelled: bool
 
-    def rows(self, told: Predictions) -> list[dict[str, Any]]:
+    def rows(self, held_out: Predictions) -> list[dict[str, Any]]:
         """Return the value overall, for each group, and the largest difference of groups."""
+        groups = held_out.labels
+        # With one group among the held-out rows there is nothing to compare; 0 would look fair.
+        comparable = len(groups) > 1
         if self.compares:
-            whole = self._value(told, sensitive_features=told.groups)
-            return [{"metric": self.name, "group": None, "value": whole}]
-        rows = [{"metric": self.name, "group": None, "value": self._value(told)}]
-        by_group = {label: self._value(told.of_group(label)) for label in told.labels}
+            whole = self._value(held_out, sensitive_features=held_out.groups)
+            return [{"metric": self.name, "group": None, "value": whole if comparable else np.nan}]
+        rows = [{"metric": self.name, "group": None, "value": self._value(held_out)}]
+        by_group = {label: self._value(held_out.of_group(label)) for label in groups}
         rows += [
             {"metric": self.name, "group": label, "value": value}
             for label, value in by_group.items()
         ]
-        apart = float(np.ptp(list(by_group.values())))
+        apart = float(np.ptp(list(by_group.values()))) if comparable else np.nan
         return [*rows, {"metric": f"{self.name}_difference", "group": None, "value": apart}]
 
-    def _value(self, told: Predictions, **given: Any) -> float:
-        if self.weighted and told.weight is not None:
-            given["sample_weight"] = told.weight
-        elif told.weight is not None and not self.weighted:
-            raise ValueError(
-                f"metrics: {self.name} takes no sample_weight, so it cannot measure weighted rows; "
-                "leave it out, or leave the weights out."
-            )
-        predicted = told.scores if self.scored else told.predicted
+    def _value(self, held_out: Predictions, **given: Any) -> float:
+        if held_out.weight is not None:
+            if not self.weighted:
+                raise ValueError(
+                    f"metrics: {self.name} takes no sample_weight, so it cannot measure weighted "
+                    "rows; leave it out, or leave the weights out."
+                )
+            given["sample_weight"] = held_out.weight
+        if self.labelled:
+            given["labels"] = np.arange(self.n_classes)
+        predicted = held_out.scores if self.scored else held_out.predicted
         with warnings.catch_warnings():
-            # Of a group with one class only, some metrics are not defined: that is nan.
+            # Where a class is absent, as in a small group, some metrics are not defined: nan.
             warnings.simplefilter("ignore", UndefinedMetricWarning)
+            warnings.filterwarnings("ignore", "y_pred contains classes not in y_true", UserWarning)
             try:
-                return float(self.function(told.truth, predicted, **given))
+                value = self.function(held_out.truth, predicted, **given)
             except (ValueError, TypeError) as error:
-                if isinstance(error, ValueError) and len(np.unique(told.truth)) == 1:
+                absent = len(np.unique(held_out.truth)) < max(self.n_classes, 2)
+                if isinstance(error, ValueError) and absent:
                     return float("nan")
                 raise ValueError(
                     f"metrics: {self.name} cannot be computed here ({error}). Choose metrics that "
-                    "give one number and suit the target: classes or numbers."
+                    "suit the target: classes or numbers."
                 ) from error
+        if isinstance(value, str) or np.ndim(value) or not hasattr(value, "__float__"):
+            raise ValueError(
+                f"metrics: {self.name} cannot be used here: it gives {type(value).__name__}, not "
+                "one number."
+            )
+        return float(value)
 
 
 @dataclass(frozen=True)
@@ -120,10 +145,23 @@ def measures(metrics: Mapping[str, Any] | Iterable[Any] | None, n_classes: int) 
     if metrics is None:
         metrics = {0: REGRESSION, 2: CLASSIFICATION}.get(n_classes, MANY_CLASSES)
     if isinstance(metrics, Mapping):
-        return [_measure(name, function) for name, function in metrics.items()]
-    if not is_listing(metrics):
+        named = list(metrics.items())
+    elif is_listing(metrics):
+        named = [(_name_of(metric), metric) for metric in metrics]
+    else:
         raise TypeError(f"metrics={metrics!r} must be a list of names or a mapping to functions.")
-    return [_measure(*_found(metric)) for metric in metrics]
+    if not named:
+        raise ValueError("metrics is empty; give at least one, or leave it out for the default.")
+    found = [_measure(name, metric, n_classes) for name, metric in named]
+    counts = Counter(names_of(found))
+    twice = [name for name, count in counts.items() if count > 1]
+    if twice:
+        raise ValueError(
+            f"metrics: {', '.join(map(repr, twice))} would be measured twice (a metric that does "
+            "not compare groups also gives its name with '_difference'); leave one out, or use a "
+            "mapping with other names."
+        )
+    return found
 
 
 def names_of(measures: Iterable[Measure]) -> list[str]:
@@ -137,16 +175,35 @@ def names_of(measures: Iterable[Measure]) -> list[str]:
 
 def less_is_better(name: str) -> bool:
     """Whether a metric of that name is to be small."""
-    return any(word in name for word in _LOW)
+    # A d2 score is a share that is explained, also if it is named after a loss.
+    return name.endswith("_difference") or (
+        any(word in name for word in _LOW) and not name.startswith("d2_")
+    )
 
 
-def _found(metric: Any) -> tuple[str, Callable[..., Any]]:
-    if callable(metric):
-        return metric.__name__, metric
+def limits(name: str, values: FloatArray) -> tuple[float, float]:
+    """Return what a metric cannot leave, by its name, unless the values say otherwise."""
+    share = any(word in name for word in _SHARES)
+    low, high = 0.0 if share or name.endswith("_difference") else -np.inf, 1.0 if share else np.inf
+    inside = (values >= low).all() and (values <= high).all()
+    return (low, high) if inside else (-np.inf, np.inf)
+
+
+def _name_of(metric: Any) -> str:
+    name = getattr(metric, "__name__", "<lambda>") if callable(metric) else str(metric)
+    if name == "<lambda>":
+        raise ValueError(
+            f"metrics: {metric!r} has no name; use a mapping such as {{'my_metric': function}}."
+        )
+    return name
+
+
+def _found(metric: Any) -> Callable[..., Any]:
+    """Look a metric up by its name."""
     for ending in ("", "_score"):
         function = getattr(sklearn.metrics, f"{metric}{ending}", None)
         if callable(function):
-            return str(metric), function
+            return function  # type: ignore[no-any-return]
     try:
         import fairlearn.metrics  # type: ignore[import-untyped, unused-ignore]
     except ImportError as error:
@@ -160,16 +217,27 @@ def _found(metric: Any) -> tuple[str, Callable[..., Any]]:
             f"metrics: {metric!r} is known neither to scikit-learn nor to fairlearn; use a name "
             "such as 'accuracy' or 'equalized_odds_difference', or a function."
         )
-    return str(metric), function
+    return function  # type: ignore[no-any-return]
 
 
-def _measure(name: str, metric: Any) -> Measure:
-    function = metric if callable(metric) else _found(metric)[1]
+def _measure(name: str, metric: Any, n_classes: int) -> Measure:
+    function = metric if callable(metric) else _found(metric)
     known = inspect.signature(function).parameters
+    own_name = str(getattr(metric, "__name__", "") if callable(metric) else metric)
+    if n_classes > 2 and own_name.startswith(_SELECTING):
+        raise ValueError(
+            f"metrics: {name} needs two classes, of which one is positive, but the target has "
+            f"{n_classes}. Use for instance 'accuracy', or a target with two classes."
+        )
+    scored = own_name.startswith(_SCORED) or not _SCORES.isdisjoint(known)
+    # What fairlearn derives from another metric hands sample weights on to it.
+    derived = type(function).__module__.startswith("fairlearn.")
     return Measure(
         name=name,
         function=function,
-        scored=name in _SCORED or getattr(function, "__name__", "").startswith(_SCORED),
+        scored=scored,
         compares="sensitive_features" in known,
-        weighted="sample_weight" in known or "sample_params" in known,
+        weighted=derived or "sample_weight" in known,
+        n_classes=n_classes,
+        labelled=scored and n_classes > 0 and "labels" in known,
     )

@@ -8,37 +8,50 @@ from fairspan.downstream.candidates import NO_REDUCTION, PCA
 from fairspan.downstream.result import Choice, DownstreamResult
 from fairspan.words import plural
 
+_APART = "_difference"
+_ROUNDED = 1e-9
+
 
 def shown_metrics(result: DownstreamResult) -> list[str]:
-    """Metrics as they were asked for, without the differences that come with each of them."""
-    ending = "_difference"
-    return [
+    """Metrics as asked for; with their differences between groups if no metric compares groups."""
+    asked = [
         name
         for name in result.metrics
-        if not name.endswith(ending) or name.removesuffix(ending) not in result.metrics
+        if not name.endswith(_APART) or name.removesuffix(_APART) not in result.metrics
     ]
+    return asked if any(name.endswith(_APART) for name in asked) else list(result.metrics)
 
 
 def with_interval(row: dict[str, Any]) -> str:
-    """Write a mean with the half width of its interval."""
-    text = f"{row['mean']:.3f}"
-    return text if row["low"] is None else f"{text} ± {row['high'] - row['mean']:.3f}"
+    """Write a mean with the half width of its interval, or with its ends where one is a limit."""
+    mean, low, high = row["mean"], row["low"], row["high"]
+    if mean != mean:
+        return "undefined"
+    if low is None or low != low:
+        return f"{mean:.3f}"
+    if abs((high - mean) - (mean - low)) > _ROUNDED:
+        return f"{mean:.3f} ({low:.3f} to {high:.3f})"
+    return f"{mean:.3f} ± {high - mean:.3f}"
 
 
 def against_pca(result: DownstreamResult) -> list[str]:
     """Say for each disparity which methods lower or raise it, compared with PCA of that size."""
-    disparities = [name for name in shown_metrics(result) if name.endswith("_difference")]
-    disparities = disparities or [name for name in result.metrics if name.endswith("_difference")]
-    return [_sentence(result, name) for name in disparities]
+    if result.n_splits < 2:
+        return ["One split has no interval, so methods are not compared; use more splits."]
+    return [_sentence(result, name) for name in shown_metrics(result) if name.endswith(_APART)]
 
 
 def _sentence(result: DownstreamResult, metric: str) -> str:
     kinds = ("lower", "higher", "not shown to change")
     found: dict[str, dict[tuple[str, float | None], list[int]]] = {kind: {} for kind in kinds}
+    undefined = False
     for row in result.summary(metric):
         if row["group"] is not None or row["method"] in (PCA, NO_REDUCTION):
             continue
         low, high = row["minus_pca_low"], row["minus_pca_high"]
+        if row["mean"] != row["mean"] or (low is not None and low != low):
+            undefined = True
+            continue
         unclear = low is None or low <= 0 <= high
         sizes = found[kinds[2] if unclear else kinds[0] if high < 0 else kinds[1]]
         sizes.setdefault((row["method"], row["fairness_weight"]), []).append(row["n_components"])
@@ -48,6 +61,10 @@ def _sentence(result: DownstreamResult, metric: str) -> str:
         if sizes
     ]
     name = metric.replace("_", " ")
+    if undefined and not parts:
+        return (
+            f"The {name} is not compared with PCA: it is undefined where a group has too few rows."
+        )
     if not parts:
         return f"The {name} has nothing to be compared with PCA."
     return f"The {name}, compared with PCA of the same size, is {'; '.join(parts)}."

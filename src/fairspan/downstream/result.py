@@ -11,6 +11,7 @@ import numpy as np
 from scipy import stats
 
 from fairspan.downstream.candidates import NO_REDUCTION, PCA
+from fairspan.downstream.measures import limits
 from fairspan.downstream.rule import Rule
 from fairspan.downstream.split import Row
 from fairspan.ground import defaults
@@ -127,7 +128,7 @@ class DownstreamResult:
                 for key, found in values.items():
                     method, k, weight = key
                     row = {"method": method, "n_components": k, "fairness_weight": weight}
-                    row |= {"metric": metric, "group": group, **self._interval("", found)}
+                    row |= {"metric": metric, "group": group, **self._mean(metric, found)}
                     others = {"pca": (PCA, k, None), "none": (NO_REDUCTION, None, None)}
                     for name, other in others.items():
                         against = values.get(other) if other != key else None
@@ -142,8 +143,11 @@ class DownstreamResult:
         Parameters
         ----------
         rule : str
-            Such as "highest accuracy with demographic_parity_difference <= 0.1". Where no candidate
-            keeps the limits, the one that breaks them least is chosen.
+            "highest", "lowest" or "best", a metric, and limits if any: for instance "highest
+            accuracy with demographic_parity_difference <= 0.1 and roc_auc >= 0.7". The best value
+            is the lowest if the metric's name says so ("error", "loss", "difference", ...), and
+            the highest otherwise. Where no candidate keeps the limits, the one that breaks them
+            least is chosen.
 
         Returns
         -------
@@ -168,7 +172,7 @@ class DownstreamResult:
         for metric in self.metrics:
             outer = self._values("outer", metric, None)
             picked = np.array([outer[key][split] for split, key in enumerate(chosen)])
-            values.append({"metric": metric, **self._interval("", picked)})
+            values.append({"metric": metric, **self._mean(metric, picked)})
         return Choice(rule, chosen, kept, values)
 
     def to_json(self) -> str:
@@ -213,6 +217,14 @@ class DownstreamResult:
             key: np.array([np.mean(values[split]) for split in sorted(values)])
             for key, values in found.items()
         }
+
+    def _mean(self, metric: str, values: Any) -> Row:
+        """Return mean and interval of a metric; a share stays between 0 and 1."""
+        found = self._interval("", values)
+        if found["low"] is not None:
+            least, most = limits(metric, values)
+            found |= {"low": max(found["low"], least), "high": min(found["high"], most)}
+        return found
 
     def _interval(self, name: str, values: Any) -> Row:
         """Return mean and interval over splits, corrected for their overlap."""

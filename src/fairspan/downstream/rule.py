@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from fairspan.downstream.measures import less_is_better
 
-_RULE = re.compile(r"\s*(?:(best|highest|lowest)\s+)?(\w+)(?:\s+with\s+(.+?))?\s*")
-_LIMIT = re.compile(r"\s*(\w+)\s*(<=|>=)\s*([-+.\deE]+)\s*")
+_RULE = re.compile(r"\s*(?:(best|highest|lowest)\s+)?(\S+)(?:\s+with\s+(.+?))?\s*", re.I)
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
+_LIMIT = re.compile(rf"\s*(\S+?)\s*(<=|>=)\s*({_NUMBER})\s*", re.I)
 
 
 @dataclass(frozen=True)
@@ -34,26 +35,25 @@ class Rule:
     @classmethod
     def parse(cls, text: str, known: Collection[str]) -> Rule:
         """Read a rule; refuse what it cannot mean."""
-        found = _RULE.fullmatch(text)
-        limits = (
-            [_LIMIT.fullmatch(part) for part in re.split(r"\band\b", found[3] or "")]
-            if (found and found[3])
-            else []
-        )
+        found = _RULE.fullmatch(text) if isinstance(text, str) else None
+        parts = re.split(r"\sand\s", found[3]) if found and found[3] else []
+        limits = [_LIMIT.fullmatch(part) for part in parts]
         if not found or None in limits:
             raise ValueError(
-                f"rule={text!r} is not understood; write for instance 'highest accuracy with "
-                "demographic_parity_difference <= 0.1'."
+                f"rule={text!r} is not understood. A rule is 'highest', 'lowest' or 'best', a "
+                "metric, and limits if you like, with <= or >=: for instance 'highest accuracy "
+                "with demographic_parity_difference <= 0.1 and roc_auc >= 0.7'."
             )
+        direction = (found[1] or "best").lower()
         rule = cls(
             found[2],
-            found[1] == "lowest" or (found[1] != "highest" and less_is_better(found[2])),
+            direction == "lowest" or (direction == "best" and less_is_better(found[2])),
             tuple((limit[1], limit[2], float(limit[3])) for limit in limits if limit),
         )
         for metric in (rule.metric, *(limit[0] for limit in rule.limits)):
             if metric not in known:
                 raise ValueError(
-                    f"rule={text!r} speaks of {metric!r}, which was not measured; measured were "
+                    f"rule={text!r} names {metric!r}, which was not measured; measured were "
                     f"{', '.join(known)}."
                 )
         return rule

@@ -12,8 +12,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
-from fairspan.downstream.candidates import NO_REDUCTION, PCA, Candidate
+from fairspan.downstream.candidates import NO_REDUCTION, PCA, Candidate, fitted
 from fairspan.downstream.measures import Measure, Predictions
+from fairspan.exceptions import SmallGroupWarning
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 
@@ -31,7 +32,9 @@ class Task:
     y : ndarray of shape (n_rows,)
         Classes as whole numbers from 0, or the values of a regression.
     groups : ndarray of shape (n_rows,) of str
-        The group of each row.
+        The name of the group of each row.
+    labels : ndarray of shape (n_rows,) of object
+        Its label as given, which a method may refer to.
     weight : ndarray of shape (n_rows,) or None
         Sample weights.
     steps : list of transformers
@@ -42,8 +45,8 @@ class Task:
         The projections.
     measures : list of Measure
         The metrics.
-    classifies : bool
-        Whether y holds classes.
+    n_classes : int
+        Number of classes; 0 for a regression.
     test_size : float
         Share of the rows that are held out.
     inner_splits : int
@@ -53,12 +56,13 @@ class Task:
     X: Any
     y: Any
     groups: Any
+    labels: Any
     weight: FloatArray | None
     steps: list[Any]
     model: Any
     candidates: list[Candidate]
     measures: list[Measure]
-    classifies: bool
+    n_classes: int
     test_size: float
     inner_splits: int
 
@@ -66,15 +70,22 @@ class Task:
         """Split rows at random, groups (and classes) as in all."""
         shuffle = {"n_splits": n_splits, "test_size": self.test_size, "random_state": seed}
         strata = self.groups[rows]
-        if self.classifies:
+        if self.n_classes:
             strata = np.char.add(np.char.add(self.y[rows].astype(str), " "), strata)
         strata = np.unique(strata, return_inverse=True)[1]
-        # Strata of a single row cannot be split; they are drawn like any other row.
-        if np.bincount(strata).min() < 2:
+        sizes = np.bincount(strata)
+        # A stratum of a single row cannot be split; its row is drawn like those of the largest.
+        strata = np.where(sizes[strata] < 2, sizes.argmax(), strata)
+        n_test = int(np.ceil(self.test_size * len(rows)))
+        if len(np.unique(strata)) > min(n_test, len(rows) - n_test):
             drawn = ShuffleSplit(**shuffle).split(rows)
         else:
             drawn = StratifiedShuffleSplit(**shuffle).split(rows, strata)
         return [(rows[train], rows[test]) for train, test in drawn]
+
+    def inner_parts(self, train: Any, split: int) -> list[tuple[Any, Any]]:
+        """Split training rows again, for choosing; the rows outside are out of reach."""
+        return self.parts(train, self.inner_splits, split) if self.inner_splits else []
 
 
 def run_split(task: Task, split: int, train: Any, test: Any) -> list[Row]:
@@ -95,90 +106,99 @@ def run_split(task: Task, split: int, train: Any, test: Any) -> list[Row]:
         Tidy rows; those with ``stage="inner"`` come from training rows alone.
     """
     rows = [{"split": split, "stage": "outer", **row} for row in _measured(task, train, test)]
-    if task.inner_splits:
-        # The outer test rows are out of reach here: choices made on these rows are honest.
-        for inner_train, inner_test in task.parts(train, task.inner_splits, split):
-            measured = _measured(task, inner_train, inner_test)
-            rows += [{"split": split, "stage": "inner", **row} for row in measured]
+    for inner_train, inner_test in task.inner_parts(train, split):
+        measured = _measured(task, inner_train, inner_test)
+        rows += [{"split": split, "stage": "inner", **row} for row in measured]
     return rows
 
 
-def possible(task: Task, train: Any) -> tuple[Task, dict[str, str]]:
-    """Try every projection on some training rows; return those that exist, and why others do not.
+def possible(task: Task, parts: list[tuple[Any, Any]]) -> tuple[Task, dict[str, str]]:
+    """Try every projection on training rows; return those that exist, and why others do not.
 
     Parameters
     ----------
     task : Task
         What is wanted.
-    train : ndarray of int
-        The rows to try on.
+    parts : list of (ndarray of int, ndarray of int)
+        The rows of each split. Whether a method has a solution may depend on how many groups are
+        among the training rows, so each such number is tried once.
 
     Returns
     -------
     tuple
         The task without the candidates that have no solution, and the reasons by their names.
     """
-    Z, _, moments = _prepared(task, train, train[:1])
-    kept, left_out = [], {}
-    for candidate in task.candidates:
-        with warnings.catch_warnings():
-            # What is not proved is said when the splits are run.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            try:
-                candidate.project(Z, task.groups[train], moments)
-            except ValueError as error:
-                left_out[candidate.name] = str(error)
-                continue
-        kept.append(candidate)
-    if all(candidate.method in (PCA, NO_REDUCTION) for candidate in kept) and left_out:
+    trials: dict[int, Any] = {}
+    for split, (outer, _) in enumerate(parts):
+        for train in (outer, *(inner for inner, _ in task.inner_parts(outer, split))):
+            trials.setdefault(len(set(task.groups[train].tolist())), train)
+    left_out: dict[str, str] = {}
+    for train in trials.values():
+        data = _prepared(task, train, train[:1])[0]
+        for candidate in task.candidates:
+            with warnings.catch_warnings():
+                # What is not proved is said when the splits are run.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                try:
+                    candidate.project(**data)
+                except ValueError as error:
+                    left_out.setdefault(candidate.name, str(error))
+    kept = [candidate for candidate in task.candidates if candidate.name not in left_out]
+    baselines = (NO_REDUCTION, PCA)
+    wanted = [one for one in task.candidates if one.method not in baselines]
+    wanted = wanted or [one for one in task.candidates if one.method == PCA]
+    if not any(one in kept for one in wanted):
         name, reason = next(iter(left_out.items()))
         raise ValueError(f"{name} cannot be fitted: {reason}")
     return replace(task, candidates=kept), left_out
 
 
-def _prepared(task: Task, train: Any, test: Any) -> tuple[FloatArray, FloatArray, GroupMoments]:
-    """Return training rows, other rows by what was learnt from them, and their moments."""
-    weight = None if task.weight is None else task.weight[train]
+def _prepared(task: Task, train: Any, test: Any) -> tuple[dict[str, Any], FloatArray]:
+    """Return all about the training rows, and other rows by what was learnt from these alone."""
+    weight, y = None if task.weight is None else task.weight[train], task.y[train]
     Z, Z_test = _take(task.X, train), _take(task.X, test)
     for step in map(clone, task.steps):
         takes_weights = "sample_weight" in inspect.signature(step.fit).parameters
-        step = _fitted(step, Z, weight=weight if takes_weights else None)
+        step = fitted(step, Z, weight if takes_weights else None, y=y)
         Z, Z_test = step.transform(Z), step.transform(Z_test)
-    Z, Z_test = _dense(Z), _dense(Z_test)
-    return Z, Z_test, GroupMoments.from_arrays(Z, task.groups[train], sample_weight=weight)
+    Z, groups = _dense(Z), task.labels[train]
+    moments = GroupMoments.from_arrays(Z, groups, sample_weight=weight)
+    about = {"Z": Z, "moments": moments, "weight": weight, "y": y, "sensitive_features": groups}
+    return about, _dense(Z_test)
 
 
 def _measured(task: Task, train: Any, test: Any) -> list[Row]:
-    weight, groups = None if task.weight is None else task.weight[train], task.groups[train]
-    Z, Z_test, moments = _prepared(task, train, test)
+    data, Z_test = _prepared(task, train, test)
     rows: list[Row] = []
     for candidate in task.candidates:
-        project = candidate.project(Z, groups, moments)
-        model = _fitted(clone(task.model), project(Z), task.y[train], weight=weight)
-        told = _predictions(task, model, project(Z_test), test)
+        with warnings.catch_warnings():
+            # Said once, when the projections are tried.
+            warnings.simplefilter("ignore", SmallGroupWarning)
+            try:
+                project = candidate.project(**data)
+                model = fitted(clone(task.model), project(data["Z"]), data["weight"], y=data["y"])
+            except ValueError as error:
+                reason = str(error).partition("\n")[0].rstrip(".")
+                raise ValueError(
+                    f"{candidate.name}, then {type(task.model).__name__}, cannot be fitted to the "
+                    f"training rows of a split: {reason}. If a class or a group has few rows, "
+                    "merge it with another one, or leave its rows out."
+                ) from error
+        predictions = _predictions(task, model, project(Z_test), test)
         about = dict(zip(("method", "n_components", "fairness_weight"), candidate.key, strict=True))
-        rows += [{**about, **row} for measure in task.measures for row in measure.rows(told)]
+        rows += [{**about, **row} for measure in task.measures for row in measure.rows(predictions)]
     return rows
-
-
-def _fitted(model: Any, *data: Any, weight: FloatArray | None) -> Any:
-    if weight is None:
-        return model.fit(*data)
-    if "sample_weight" not in inspect.signature(model.fit).parameters:
-        raise ValueError(
-            f"{type(model).__name__} takes no sample_weight, so it cannot be fitted to weighted "
-            "rows; choose another one, or leave the weights out."
-        )
-    return model.fit(*data, sample_weight=weight)
 
 
 def _predictions(task: Task, model: Any, Z: FloatArray, test: Any) -> Predictions:
     predicted = model.predict(Z)
     scores = predicted
-    if task.classifies and hasattr(model, "predict_proba"):
-        shares = model.predict_proba(Z)
-        scores = shares[:, 1] if shares.shape[1] == 2 else shares
-    elif task.classifies and hasattr(model, "decision_function"):
+    if task.n_classes and hasattr(model, "predict_proba"):
+        # A class that the training rows lack has the probability 0.
+        shares = np.zeros((len(predicted), task.n_classes))
+        shares[:, model.classes_] = model.predict_proba(Z)
+        scores = shares[:, 1] if task.n_classes == 2 else shares
+    elif task.n_classes and hasattr(model, "decision_function"):
         scores = model.decision_function(Z)
     weight = None if task.weight is None else task.weight[test]
     return Predictions(task.y[test], predicted, scores, task.groups[test], weight)
