@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array, save_npz
 
 from fairspan.cli import main
 
@@ -58,6 +59,9 @@ def folder(people, tmp_path, monkeypatch) -> Path:
         for i in range(len(people.X))
     ]
     write_csv(tmp_path / "people.csv", header, rows)
+    save_npz(tmp_path / "words.npz", csr_array(np.hstack([people.X, people.X**2, people.X**3])))
+    np.save(tmp_path / "labels.npy", people.sex)
+    np.save(tmp_path / "wide.npy", np.hstack([people.X, people.X**2, people.X**3]))
     write_csv(tmp_path / "north.csv", header[1:6], [row[1:6] for row in rows[:50]])
     write_csv(tmp_path / "south.csv", header[1:6], [row[1:6] for row in rows[50:]])
     np.save(tmp_path / "array.npy", np.column_stack([people.sex == "male", people.X]))

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairspan import RobustFairPCA
+from fairspan import GroupMoments, RobustFairPCA
 from fairspan.cli import main
 
 from .conftest import write_csv
@@ -76,6 +76,10 @@ def test_a_bad_call_is_refused_with_one_sentence(line, text, refused, folder):
     [
         ("fit people.csv", "--sensitive is missing: name the column"),
         ("fit people.csv -s sex --separator ab", "--separator ab must be one character"),
+        ("fit people.csv -s sex --decimal ';'", "--decimal ';' is not known; use one of '.', ','"),
+        ("fit people.csv -s sex --missing guess", "--missing guess: give one of refuse, drop-rows"),
+        ("fit people.csv -s sex --missing mean --missing median", "--missing median: give one"),
+        ("fit people.csv -s age --bin age", "--bin age: write COLUMN:4, or COLUMN:A,B,.."),
         ("fit people.csv -s sex --encoding klingon", "--encoding klingon is not a known encoding"),
         ("compare people.csv -s sex --weight count", "counts every row once"),
         ("compare people.csv -s sex --seeds -1", "--seeds must be 0 or more"),
@@ -105,7 +109,7 @@ def test_wrong_arguments_end_with_code_2_and_the_usage(line, fairspan):
         (b"a,b,sex\n1,2,f\n1,2,f,4\n", "3 columns, but line 3 has another number of cells (4)"),
         (b"a,b,sex\n1,2,f\n1,inf,f\n", "'bad.csv' cannot be used: column 'b' has infinite values"),
         (b"a,b,sex\n,,\n,,\n", "missing values in 'a' (2), 'b' (2), 'sex' (2) of 2 rows"),
-        (b"a,b,sex\n1,2,f\n", "n_samples=1"),
+        (b"a,b,sex\n1,2,f\n", "the table has one row"),
         (b"a;b;sex\n1,5;2,5;f\n1;2;m\n", "not numbers: 'a' ('1,5' in line 2), 'b' ('2,5'"),
         (b"a,b,s\xe9x\n1,2,f\n", "is not text in utf-8"),
         (bytes(range(256)) * 20, "'bad.csv' "),
@@ -175,9 +179,15 @@ def test_too_many_features_for_the_memory_get_one_piece_of_advice(refused, folde
 def test_a_column_of_measurements_is_not_taken_for_groups(refused, folder):
     rows = [[i * 0.5, i % 3, i % 5] for i in range(500)]
     write_csv(folder / "t.csv", ["a", "b", "c"], rows)
-    assert (
-        "'a' has more than 200 different values; choose another column for --sensitive"
-        in refused("fit t.csv -s a")
+    text = refused("fit t.csv -s a")
+    assert "'a' has more than 20 different values; cut it into groups with --bin a:4, or" in text
+    write_csv(folder / "t.csv", ["a", "b", "c"], [[i, *row[1:]] for i, row in enumerate(rows)])
+    assert "'a' has more than 200 different values; cut it into groups with --bin a:4, or" in (
+        refused("fit t.csv -s a")
+    )
+    write_csv(folder / "t.csv", ["a", "b", "c"], [[f"n{row[0]}", *row[1:]] for row in rows])
+    assert "'a' has more than 200 different values; choose another column" in (
+        refused("fit t.csv -s a")
     )
 
 
@@ -222,10 +232,40 @@ def test_warnings_are_one_line_each(fairspan, folder):
     answer = fairspan("fit t.csv -s sex -k 1")
     assert answer.code == 0
     (line,) = answer.err.splitlines()
-    assert line.startswith("warning: 1 of 2 groups have fewer than 10 rows ('f': 4)")
+    assert line.startswith("warning: 1 of 2 groups has fewer than 10 rows ('f': 4)")
     write_csv(folder / "t.csv", ["a", "b", "sex"], [[*row[:2], "f"] for row in rows])
     (line,) = fairspan("fit t.csv -s sex -k 1").err.splitlines()
     assert line.startswith("warning: ")
+
+
+def test_moments_of_small_groups_do_not_leave_the_house_unasked(fairspan, refused, folder):
+    rows = [[i % 7, i % 5, i % 3, "a" if i == 0 else "b" if i < 10 else "c"] for i in range(40)]
+    write_csv(folder / "t.csv", ["x", "y", "z", "g"], rows)
+    for line in ("moments t.csv -s g", "fit t.csv -s g -k 1", "select t.csv -s g -k 1 --folds 2"):
+        text = refused(f"{line} -o out.npz")
+        assert "Groups of fewer than 10 rows: 'a' (1), 'b' (9). Their moments may reveal" in text
+        assert "use --min-count 1 to write them all the same." in text
+        assert ("--no-moments" in text) == ("moments" not in line)
+        assert not (folder / "out.npz").exists()
+    assert fairspan("fit t.csv -s g -k 1 -o out.npz --no-moments").code == 0
+    assert "moments     not kept" in fairspan("info out.npz").out
+    assert fairspan("transform out.npz t.csv -o out.csv").code == 0
+    assert fairspan("fit t.csv -s g -k 1").code == 0
+    assert fairspan("moments t.csv -s g -o out.npz --min-count 1").code == 0
+    with pytest.raises(ValueError, match=r"'b' \(9\)\. .* use min_count=1 to write them all the"):
+        GroupMoments.load("out.npz").save("new.npz")
+    (folder / "out.npz").chmod(0o600)
+    assert fairspan("moments t.csv -s g -o out.npz --min-count 1").code == 0
+    assert (folder / "out.npz").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_group_of_one_row_that_cannot_be_split_is_named(folder, refused):
+    rows = [[i % 7, i % 5, "f" if i % 2 else "m"] for i in range(30)] + [[1, 2, "x"]]
+    write_csv(folder / "t.csv", ["a", "b", "sex"], rows)
+    told = refused("compare t.csv -s sex -k 1 --seeds 2")
+    assert "judged on: x (1). Use --small-groups pool --min-rows 16" in told
+    told = refused("select t.csv -s sex -k 1 --folds 4")
+    assert "held out in 4 parts: x (1). Use --small-groups pool --min-rows 16" in told
 
 
 @pytest.mark.parametrize(
@@ -272,3 +312,16 @@ def test_one_site_is_not_counted_twice(fairspan, folder):
     answer = fairspan("merge north.npz ./north.npz -o all.npz")
     assert answer.code == 2
     assert "is given more than once" in answer.err.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("downstream people.csv -s sex --target region --splits 0", "--splits 0 must be 1 or more"),
+        ("select people.csv -s sex --drop region --gap-budget -1", "--gap-budget -1.0 must be"),
+        ("fit people.csv -s sex --drop region --clip -1", "--clip -1.0 must be"),
+        ("fit people.csv -s sex --drop region --min-rows 0", "--min-rows 0 must be 1 or more"),
+    ],
+)
+def test_errors_name_options_and_not_parameters(line, text, refused):
+    assert text in refused(line)

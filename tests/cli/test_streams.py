@@ -64,7 +64,7 @@ def test_pieces_give_the_moments_and_the_labels_of_the_library(
 def test_words_for_missing_values_are_no_group(refused, folder):
     (folder / "t.csv").write_text("x,y,g\n1,2,a\n2,2,NA\n4,1,b\n")
     assert "'g' (1) of 3 rows" in refused("moments t.csv -s g -o m.npz")
-    with pytest.raises(ValueError, match=r"missing values in 'g' \(1\) .* 'NA' counts as missing"):
+    with pytest.raises(ValueError, match=r"missing values in 'g' \(1\) .* If 'NA' is a label"):
         moments_from_files("t.csv", "g")
 
 

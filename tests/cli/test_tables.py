@@ -116,6 +116,75 @@ def test_missing_values_are_refused_or_left_out_with_their_count(
     assert answer["fit"]["objective"] == expected.objective_
 
 
+def test_what_filled_blanks_is_kept_by_the_model_and_used_by_transform(
+    fairspan, refused, people, folder
+):
+    lines = [line.split(",") for line in (folder / "people.csv").read_text().splitlines()]
+    for row, column in ((3, 2), (9, 2), (9, 6), (20, 4)):
+        lines[row][column] = ""
+    (folder / "holes.csv").write_text("\n".join(map(",".join, lines)))
+    line = "fit holes.csv -s sex --drop id count --one-hot region --missing median -k 2 -o m.npz"
+    (note,) = fairspan(f"{line} --json").json["notes"][1:]
+    X, region = people.X.copy(), people.region.copy()
+    X[[2, 8], 1], X[19, 3] = (
+        np.median(np.delete(X[:, 1], [2, 8])),
+        np.median(np.delete(X[:, 3], 19)),
+    )
+    labels, counts = np.unique(np.delete(region, 8), return_counts=True)
+    region[8] = labels[counts.argmax()]
+    assert note == (
+        f"4 missing values filled in: 'income' (2) by {X[2, 1]}, 'debt' (1) by {X[19, 3]}, "
+        f"'region' (1) by '{region[8]}'"
+    )
+    X = np.hstack([X, region[:, None] == ["east", "west", "öst"]])
+    expected = RobustFairPCA(2).fit(X, sensitive_features=people.sex).transform(X)
+    answer = fairspan("transform m.npz holes.csv -o out.npy")
+    assert f"  {note}" in answer.out.splitlines()
+    np.testing.assert_allclose(np.load("out.npy"), expected, atol=1e-9)
+    # Another column without blanks in the fit is filled in, too; or all are refused, or left out.
+    lines[1][1] = "NA"
+    (folder / "holes.csv").write_text("\n".join(map(",".join, lines)))
+    assert "'age' (1) by" in fairspan("transform m.npz holes.csv -o out.npy").out
+    assert "has missing values in 'age' (1)" in refused(
+        "transform m.npz holes.csv -o out.npy --missing refuse"
+    )
+    assert fairspan("transform m.npz holes.csv -o out.npy --missing drop-rows").code == 0
+    assert np.load("out.npy").shape == (116, 2)
+
+
+def test_sites_that_fill_in_differently_merge_without_what_they_filled_in(fairspan, folder):
+    for site in ("north", "south"):
+        text = (folder / f"{site}.csv").read_text().splitlines()
+        text[1] = "," + text[1].partition(",")[2]
+        (folder / f"{site}.csv").write_text("\n".join(text))
+        assert fairspan(f"moments {site}.csv -s sex --missing mean -o {site}.npz").code == 0
+    answer = fairspan("merge north.npz south.npz -o all.npz")
+    assert "sites filled in missing values by different values" in answer.out
+    assert fairspan("fit all.npz -k 2 -o m.npz").code == 0
+    assert "missing values in 'age' (1)" in fairspan("transform m.npz north.csv -o out.csv").err
+
+
+def test_the_model_keeps_where_a_column_was_cut_and_sites_must_cut_alike(
+    fairspan, refused, people, folder
+):
+    line = "--features income height debt -s age --bin age:3"
+    answer = fairspan(f"fit people.csv {line} -k 2 -o m.npz --json").json
+    cuts = np.sort(people.X[:, 0])[[39, 79]].tolist()
+    assert fairspan("info m.npz --json").json["columns"]["bins"] == {"age": cuts}
+    assert [group["rows"] for group in answer["fit"]["groups"]] == [40, 40, 40]
+    names = [f"{cuts[0]:g} or less", f"{cuts[0]:g} to {cuts[1]:g}", f"over {cuts[1]:g}"]
+    assert sorted(group["label"] for group in answer["fit"]["groups"]) == sorted(names)
+    for site in ("north", "south"):
+        assert fairspan(f"moments {site}.csv {line} -o {site}.npz").code == 0
+    text = refused("merge north.npz south.npz -o all.npz")
+    assert "the column 'age' was cut at other numbers; use the same at every site, for" in text
+    same = line.replace(":3", text.rpartition("age")[2].rstrip("."))
+    for site in ("north", "south"):
+        assert fairspan(f"moments {site}.csv {same} -o {site}.npz").code == 0
+    assert fairspan("merge north.npz south.npz -o all.npz").code == 0
+    assert "'sex', which is not --sensitive" in refused("fit people.csv -s age --bin sex:2")
+
+
 def test_a_column_that_counts_the_rows_is_pointed_out(fairspan):
     answer = fairspan("fit people.csv -s sex --drop region")
     assert "column 'id' just counts the rows" in answer.out
@@ -154,10 +223,12 @@ def test_the_ways_out_fit_the_text(refused, folder):
     table(folder, "a;price;day;kind;sex\n" + rows)
     text = refused("fit table.csv -s sex")
     assert "columns that are not numbers: 'price' ('1,5' in line 2), 'day' ('2026-01-01'" in text
-    assert "Numbers in 'price' have a comma; write a decimal comma as a point" in text
-    assert "leave out commas between thousands" in text
+    assert "Numbers in 'price' have a comma: use --decimal , if it is a decimal comma" in text
+    assert "Dates in 'day' are no features: derive a number" in text
     assert "--drop day kind" in text
     assert "--one-hot kind, or" in text
-    header = ",".join(f"c{i}" for i in range(9))
-    table(folder, f"{header},sex\n" + "".join(f"{'x,' * 9}{s}\n" for s in "mfmf"))
-    assert "--drop c0 c1 c2 c3 c4 c5 and 3 more" in refused("fit table.csv -s sex")
+    header = ",".join(f"c{i}" for i in range(23))
+    table(folder, f"{header},sex\n" + "".join(f"{'x,' * 23}{s}\n" for s in "mfmf"))
+    text = refused("fit table.csv -s sex")
+    assert "'c5' ('x' in line 2) and 17 more" in text
+    assert "c18 c19 and 3 more" in text

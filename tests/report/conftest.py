@@ -10,12 +10,13 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from fairspan import report
+from fairspan.exceptions import SmallGroupWarning
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 HOSTILE = "<img src=x onerror=alert(1)>"
 SLIDERS = ("weight", "radius", "components")
-SENTENCES = ("headline", "change", "fitted", "effect", "payers", "caveats", "proof")
+SENTENCES = ("headline", "change", "fitted", "effect", "variance", "payers", "caveats", "proof")
 
 
 def chromium() -> str:
@@ -65,6 +66,11 @@ class Page:
         script = f"{cells}.map(c => Number(c.dataset.value)))"
         return np.array(self.tab.locator("#table tbody tr").evaluate_all(script))
 
+    def rows(self):
+        """The same by name, in the order shown."""
+        names = self.tab.locator("#table tbody th").all_text_contents()
+        return dict(zip(names, self.table().tolist(), strict=True))
+
     def column(self, source, name):
         """A column of a chart's source."""
         script = """([source, name]) => {
@@ -76,7 +82,12 @@ class Page:
         return self.tab.evaluate(script, [source, name])
 
     def overflows(self):
-        return self.tab.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+        # Charts follow a new width a moment later.
+        for _ in range(50):
+            if self.tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth"):
+                return False
+            self.tab.wait_for_timeout(100)
+        return True
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +161,21 @@ def many_groups():
         max_components=2,
         title=HOSTILE,
     )
+
+
+@pytest.fixture(scope="session")
+def forty_groups():
+    """Forty groups and one of a single row, with few settings, which take time."""
+    rng = np.random.default_rng(3)
+    codes = np.append(rng.integers(0, 40, 1500), 40)
+    X = rng.normal(size=(1501, 4)) * rng.uniform(0.6, 1.5, (41, 4))[codes]
+    names = np.array([f"County {a}" for a in range(41)])
+    options = {"n_components": 1, "max_components": 1}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairspan.report._settings._COARSE_WEIGHTS", (1.0,))
+        patch.setattr("fairspan.report._settings._COARSE_RADII", 1)
+        with pytest.warns(SmallGroupWarning, match="'County 40': 1"):
+            return report.build(X, sensitive_features=names[codes], **options)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from fairspan.objectives.by_group import radii_from
+from fairspan.objectives.counting import radii_from
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.report._curve import TOLERANCE, trace_page_curve

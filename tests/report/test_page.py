@@ -111,13 +111,92 @@ def test_numbers_of_two_groups_at_random_settings_are_the_solvers(two_page, two_
 
 def test_numbers_of_many_groups_at_random_stops_are_the_solvers(many_page, many_groups):
     X, groups, _ = many_rows()
+    many_page.tab.get_by_role("button", name="Show all").first.click()
     for places, model in settings(many_groups, 8, 1):
         for name, place in places.items():
             many_page.move(name, place)
         model.fit(X, sensitive_features=groups)
-        shown = many_page.table()[:, 1]
-        np.testing.assert_allclose(shown[:12], model.group_errors_, rtol=5e-5)
-        np.testing.assert_allclose(shown[12:], [model.total_error_, model.error_gap_], rtol=5e-5)
+        expected = dict(zip(model.group_labels_, model.group_errors_, strict=True))
+        expected |= {"total": model.total_error_, "gap": model.error_gap_}
+        shown = many_page.rows()
+        assert {name: shown[name][1] for name in expected} == pytest.approx(expected, rel=5e-5)
+    many_page.tab.get_by_role("button", name="Show the worst").first.click()
+    many_page.tab.locator("#reset").click()
+
+
+def test_many_groups_are_sorted_and_folded_to_the_worst_and_the_best(many_page):
+    many_page.tab.locator("#reset").click()
+    find = many_page.tab.get_by_role("searchbox").first
+    many_page.tab.get_by_role("button", name="Show all 12 groups").first.click()
+    whole = list(many_page.rows().items())[:-2]
+    many_page.tab.get_by_role("button", name="Show the worst").first.click()
+    folded = list(many_page.rows())[:-2]
+    new_rows = many_page.tab.locator("#new-rows tbody tr:visible")
+    assert [values[1] for _, values in whole] == sorted((v[1] for _, v in whole), reverse=True)
+    assert len(whole) == 12
+    assert len(folded) < 11
+    assert new_rows.count() < 12
+    assert len(many_page.column("bars-chosen", "error")) == len(folded)
+    for side in (0, 1):
+        worst_first = sorted(whole, key=lambda row: -row[1][side])
+        assert {worst_first[0][0], worst_first[-1][0]} <= set(folded)
+    find.fill("Group 3")
+    assert list(many_page.rows()) == ["group 3", "total", "gap"]
+    assert new_rows.locator("th").all_text_contents() == ["group 3"]
+    find.fill("")
+    assert list(many_page.rows())[:-2] == folded
+
+
+def test_forty_groups_need_less_than_four_screens_of_a_phone(open_page, forty_groups):
+    phone = open_page(forty_groups, width=390)
+    assert phone.tab.evaluate("document.documentElement.scrollHeight") < 4 * 844
+    assert phone.tab.locator("#facts:visible").count() == 0
+    phone.tab.get_by_text("Model card", exact=True).click()
+    assert phone.tab.locator("#facts:visible").count() == 1
+
+
+@pytest.mark.parametrize("fixture", ["two_groups", "forty_groups"])
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+@pytest.mark.parametrize("width", [390, 800, 1280])
+def test_a_print_has_everything_on_few_pages(fixture, width, paper, open_page, request):
+    page = open_page(request.getfixturevalue(fixture), width=width, color_scheme="dark")
+    pages = len(re.findall(rb"/Type\s*/Page\b", page.tab.pdf(format=paper)))
+    assert pages in ((2, 3, 4) if width == 800 else (2, 3))
+    page.tab.emulate_media(media="print")
+    style = "(all, name) => all.map(one => getComputedStyle(one)[name])"
+    for selector, name, value in [
+        (".card", "breakInside", "avoid"),
+        (".mark", "printColorAdjust", "exact"),
+    ]:
+        assert set(page.tab.locator(selector).evaluate_all(style, name)) == {value}
+
+
+def test_what_lies_outside_the_axes_is_marked_at_their_edge(two_page):
+    two_page.tab.locator("#reset").click()
+    x, outside = two_page.column("marks-price", "x"), two_page.column("marks-price", "outside")
+    names, fill = two_page.column("marks-price", "name"), two_page.column("marks-price", "alpha")
+    script = "name => Bokeh.documents.map(d => d.get_model_by_name(name)).find(m => m).end"
+    assert outside == [False, True, False, False]
+    assert fill == [1, 0, 1, 1]
+    assert 0.9 * two_page.tab.evaluate(script, "x-price") < x[1]
+    assert x[1] < two_page.tab.evaluate(script, "x-price")
+    assert re.fullmatch(r"FairPCA: [\d.]+, [\d.]+", names[1])
+    assert two_page.tab.locator("#legend-outside").is_visible()
+
+
+@pytest.mark.parametrize("fixture", ["two_page", "many_page"])
+def test_without_a_fairness_weight_nothing_is_narrowed(fixture, request):
+    page = request.getfixturevalue(fixture)
+    page.tab.locator("#reset").click()
+    page.move("weight", 0)
+    page.move("radius", page.tab.locator("#radius").get_attribute("max"))
+    assert "at fairness weight 0 only the total error counts" in page.text("effect")
+    page.move("radius", 0)
+    values = page.table()
+    assert page.text("effect") == "There, RobustFairPCA gives the same errors."
+    assert page.text("change") == ""
+    np.testing.assert_array_equal(values[:, 0], values[:, 1])
+    page.tab.locator("#reset").click()
 
 
 def test_names_are_text_and_never_markup(many_page, many_groups):
@@ -136,6 +215,8 @@ def test_no_width_or_medium_overflows(fixture, request, open_page):
     made = request.getfixturevalue(fixture)
     phone = open_page(made, width=390)
     assert not phone.overflows()
+    paper = int((210 - 2 * 11) / 25.4 * 96)  # A4 without its margins
+    phone.tab.set_viewport_size({"width": paper, "height": 900})
     phone.tab.emulate_media(media="print")
     assert not phone.overflows()
     assert phone.troubles == []

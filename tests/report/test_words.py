@@ -10,21 +10,22 @@ import numpy as np
 import pytest
 
 from fairspan import RobustFairPCA, advise, report, words
-from fairspan.cli import main
+from fairspan.cli import console, main
 from fairspan.solvers import door
 from tests.report.conftest import SLIDERS
 
 QUICK = {"max_components": 2, "n_components": 2}
 
 
-def findings(content, page, errors, point):
+def findings(content, page, errors, point, weight):
     """What Python says of errors that a page shows."""
     shares = np.array([group["share"] for group in content["groups"]])
     pca = page["pca"]
+    both = (pca["errors"], errors)
     return words.Findings(
         labels=[group["label"] for group in content["groups"]],
-        errors=(pca["errors"], errors),
-        totals=(float(shares @ pca["errors"]), float(shares @ errors)),
+        errors=both,
+        totals=tuple(float(shares @ m) for m in both),
         n_components=page["k"],
         n_features=content["data"]["features"],
         status=point["status"],
@@ -32,6 +33,8 @@ def findings(content, page, errors, point):
         hidden=(pca["hidden"], point["hidden"]),
         verdict=page["verdict"] and words.Verdict(**page["verdict"]),
         better=words.Better(**point["better"]) if "better" in point else None,
+        fairness_weight=weight,
+        kept=tuple(1 - float(shares @ m) / content["data"]["variance"] for m in both),
     )
 
 
@@ -42,7 +45,8 @@ def sentences(found, own, shown):
         # Whether another projection serves every group better, the page finds by itself.
         if words.TEMPLATES[name] in shown and words.TEMPLATES[name] not in payers[0]:
             payers.append(words.TEMPLATES[name])
-    told = (found.headline, change, found.fitted, found.effect, *payers, found.caveats, found.proof)
+    told = (found.headline, change, found.fitted, found.effect, found.variance)
+    told = (*told, *payers, found.caveats, found.proof)
     return " ".join(filter(None, told))
 
 
@@ -60,27 +64,35 @@ def check_stops(page, content, n_stops):
         own = (weight, radius) == tuple(
             content["setting"][n] for n in ("fairness_weight", "radius")
         )
-        if "curve" in one and not own:
+        plain = weight == radius == 0 and not own
+        if plain:
+            point = one["pca"]
+        elif "curve" in one and not own:
             point = one["curve"] | {"proved": one["curve"]["accuracy"]}
         else:
             point = one["chosen"] if own else one["optima"][at[0] * len(stops["radii"]) + at[1]]
         table = page.table()
-        found = findings(content, one, table[: len(content["groups"]), 1].tolist(), point)
+        errors = table[: len(content["groups"]), 1].tolist()
+        found = findings(content, one, errors, point, weight)
         tested = own and one["k"] == content["setting"]["n_components"]
         shown = page.summary()
-        assert shown == sentences(found, tested, shown)
+        expected = sentences(found, tested, shown)
+        assert shown == (expected.replace(f"{found.elsewhere} ", "") if plain else expected)
         told.add(found.effect.split()[2])
         assert page.text("figure-proved").replace("\xa0", " ") == words.share_at_most(found.gap)
         cells = page.tab.locator("#table tbody td[data-value]").evaluate_all(
             "cells => cells.map(c => c.firstChild.textContent)"
         )
-        assert cells == [words.number(value) for value in table.ravel()]
+        *errors, gaps = table
+        same = words.RULES["same"] * np.max(errors[:-1], axis=0)
+        gaps = np.where(gaps < same, 0.0, gaps)
+        assert cells == [words.number(value) for value in np.ravel([*errors, gaps])]
     return told
 
 
 def test_the_page_speaks_as_python_does_wherever_the_sliders_stand(open_page, two_groups):
     told = check_stops(open_page(two_groups), two_groups.content, 15)
-    assert told == {"gives", "narrows", "closes", "widens"}
+    assert told == {"gives", "narrows", "closes", "leaves"}
 
 
 @pytest.fixture
@@ -146,8 +158,9 @@ def test_a_proof_that_was_stopped_is_claimed_by_nobody(stopped, say, open_page):
     assert f"relative gap between them: {left}\n" in card
     for text in (card, made.to_html().split("<script")[0]):
         assert "Proved optimal" not in text
-    assert made.summary in say("fit table.csv -o model.npz", (X, groups))
-    assert made.summary in say("report table.csv")
+    told = " ".join(console.sentences(made.summary).split())
+    assert told in say("fit table.csv -o model.npz", (X, groups))
+    assert told in say("report table.csv")
     assert f"RobustFairPCA: {proof}" in say("compare table.csv")
     told = f"1 of 2 points are not proved optimal: {proof.split(': ')[1]}"
     assert told in say("frontier table.csv --weights 0 1")
@@ -181,6 +194,55 @@ def test_what_rounding_hides_is_claimed_by_nobody(say, open_page):
     told = str(advise(X, groups, standardize=False, random_state=0))
     assert blurred in told
     assert hidden in told
+
+
+def test_what_errors_are_compared_with_is_said_everywhere(say, open_page):
+    X, groups = eight_groups()
+    groups = np.where(groups < "group 4", "a", "b")
+    made = report.build(X, sensitive_features=groups, reference="own", **QUICK)
+    model = RobustFairPCA(2, reference="own").fit(X, sensitive_features=groups)
+    plain = RobustFairPCA(2, fairness_weight=0).fit_moments(model.moments_)
+    rows = [X[groups == a] - X.mean(axis=0) for a in "ab"]
+    own = [np.linalg.eigvalsh(Z.T @ Z / len(Z))[:-2].sum() for Z in rows]
+    before, after = plain.group_errors_ - own, model.group_errors_ - own
+    assert np.ptp(before) > np.ptp(after)
+    a, b, c, d = (words.number(x) for x in (*before, *after))
+    gaps = [words.number(np.ptp(x), model.total_error_) for x in (before, after)]
+    told = (
+        f"Errors are compared above each group's own best (a {words.number(own[0])}, "
+        f"b {words.number(own[1])}): with PCA a {a}, b {b} (gap {gaps[0]}), with RobustFairPCA "
+        f"a {c}, b {d} (gap {gaps[1]}). The verdict about new rows compares the errors themselves."
+    )
+    assert told in made.summary
+    page = open_page(made)
+    assert page.summary() == made.summary
+    assert page.table().shape == (5, 2)
+    assert page.table()[4] == pytest.approx([np.ptp(before), np.ptp(after)], abs=1e-7)
+    page.move("notion", 0)
+    assert "compared above" not in page.summary()
+    page.move("notion", 2)
+    assert "Errors are compared above each group's own best" in page.summary()
+    assert told in made.model_card()
+    assert f"| a | {(groups == 'a').sum()} | {words.number(own[0])} |" in made.model_card()
+    fit = say("fit table.csv --reference own -o model.npz", (X, groups))
+    assert told in fit
+    assert f"gap above own best {' '.join(gaps)}" in fit
+    assert told in say("report table.csv --reference own")
+    assert "errors compared above each group's own best" in say("certify model.npz")
+    told = told.replace("RobustFairPCA", "the smallest gap").split(" The verdict")[0]
+    assert told in say("frontier table.csv --reference own --weights 0 1")
+    document = json.loads(say("fit table.csv --reference own --json"))
+    assert document["fit"]["gap_above_references"] == pytest.approx(np.ptp(after), abs=1e-9)
+    found = [group["error_above_reference"] for group in document["pca"]["groups"]]
+    assert found == pytest.approx(before, abs=1e-9)
+    for line in ("certify model.npz --json", "certify model.npz --json --reference own"):
+        found = [group["reference"] for group in json.loads(say(line))["groups"]]
+        assert found == pytest.approx(own, abs=1e-9)
+    document = json.loads(say("frontier table.csv --reference own --weights 0 1 --json"))
+    found = [point["gap_above_references"] for point in document["points"]]
+    assert found == pytest.approx([np.ptp(before), np.ptp(after)], abs=1e-7)
+    named = say("certify model.npz --reference a=1 --reference b=2")
+    assert "errors compared above the given references" in named
 
 
 def test_programs_are_told_the_status_everywhere(say, two_groups):

@@ -16,13 +16,14 @@ import sys
 import threading
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 
 COMMANDS = {
     "demo": ("show the main job on the census table that comes with fairspan", "fairspan.cli.demo"),
-    "advise": ("tell whether there is a gap and what closing it costs", "fairspan.cli.advise"),
+    "advise": ("show whether there is a gap and what closing it costs", "fairspan.cli.advise"),
     "fit": ("find a fair projection of a table and save it", "fairspan.cli.fit"),
     "transform": ("project the rows of a table with a saved model", "fairspan.cli.transform"),
     "frontier": ("show what closing the gap costs, step by step", "fairspan.cli.frontier"),
@@ -32,9 +33,9 @@ COMMANDS = {
     "report": ("make one html page about a table, to open and hand over", "fairspan.cli.report"),
     "moments": ("boil a table down to group moments, without its rows", "fairspan.cli.moments"),
     "merge": ("add the group moments of several sites", "fairspan.cli.merge"),
-    "certify": ("prove anew how near to the optimum a model is", "fairspan.cli.certify"),
-    "info": ("tell what a model file or a moments file holds", "fairspan.cli.info"),
-    "reproduce": ("the paper's tables and figures beside ours", "fairspan.experiments.command"),
+    "certify": ("prove again how close to the optimum a model is", "fairspan.cli.certify"),
+    "info": ("show what a model file or a moments file contains", "fairspan.cli.info"),
+    "reproduce": ("reproduce the paper's tables and figures", "fairspan.experiments.command"),
 }
 """Name -> one line for the help, module."""
 
@@ -67,14 +68,41 @@ _WORDS = {
     "reference": "--reference",
     "n_bootstrap": "--bootstrap",
     "random_state": "--seed",
+    "small_groups": "--small-groups",
+    "min_rows": "--min-rows",
+    "n_splits": "--splits",
+    "gap_budget": "--gap-budget",
+    "total_budget": "--total-budget",
+    "clip=": "--clip ",
+    "standardize=True": "--standardize",
     "effort": "--effort",
     "max_time": "--max-time",
+    "min_count": "--min-count",
+    "moments=False": "--no-moments",
+    "methods=": "--methods ",
+    "methods:": "--methods:",
+    "metrics=": "--metrics ",
+    "metrics:": "--metrics:",
+    "rule=": "--rule ",
+    "jobs=": "--jobs ",
+    "checkpoint=": "--resume ",
+    "X has n_samples=1; 1 sample is too few": "the table has one row",
+    "X holds": "the table holds",
+    "y has": "the target has",
+    "y holds": "the target holds",
 }
 """What the library calls things -> what the command line does."""
-_COLUMNS = "sensitive|features|drop|weight|one_hot|missing|separator|encoding|keep"
+_COLUMNS = (
+    "sensitive|features|target|drop|weight|one_hot|missing|separator|encoding|decimal|sheet|keep"
+    "|bins"
+)
 _VALUE = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|-?\d+)"""
 _KEYWORD = re.compile(rf"\b({_COLUMNS})=(?:\[({_VALUE}(?:, {_VALUE})*)\]|({_VALUE})|\[?\.\.\.\]?)")
 """How the library names its keywords for tables: drop=['a'], missing='drop_rows', drop=[...]."""
+_PAIRS = re.compile(rf"\b(missing|bins)=\{{({_VALUE}: {_VALUE}(?:, {_VALUE}: {_VALUE})*)\}}")
+"""And its mappings: missing={'sex': 'unknown'}."""
+_MOST_ALIKE = 2
+"""Warnings that are shown of those that say the same with other numbers."""
 _INTERRUPTED = "interrupted; files are as they were"
 
 
@@ -88,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        What stands after the program's name; by default what the process was given.
+        The words after the program's name; by default those of the process.
 
     Returns
     -------
@@ -174,15 +202,22 @@ def _parser(given: list[str]) -> argparse.ArgumentParser:
 
 
 def _tell_warnings() -> None:
-    """Show each warning as one line, once."""
+    """Show each warning as one line, once; of those that differ in numbers only, the first few."""
     from fairspan.cli.console import paint
 
     told = set()
+    alike: Counter[str] = Counter()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         text = in_options(str(message))
-        if text not in told:
-            told.add(text)
+        if text in told:
+            return
+        told.add(text)
+        kind = re.sub(r"\d[\d.e+-]*", "0", text)
+        alike[kind] += 1
+        if alike[kind] == _MOST_ALIKE:
+            text += " Further warnings that differ from this in numbers only are not shown."
+        if alike[kind] <= _MOST_ALIKE:
             print(f"{paint('warning:', 'yellow', sys.stderr)} {text}", file=sys.stderr)
 
     warnings.showwarning = show
@@ -214,13 +249,20 @@ def in_options(text: str) -> str:
             ast.literal_eval(value) for value in re.findall(_VALUE, found[2] or found[3] or "")
         ]
         typed = [shlex.quote(str(value)) for value in values]
-        return " ".join([f"--{found[1]}", *typed]).replace("one_hot", "one-hot")
+        name = {"one_hot": "one-hot", "bins": "bin"}.get(found[1], found[1])
+        return " ".join([f"--{name}", *typed])
+
+    def pairs(found: re.Match[str]) -> str:
+        given = ast.literal_eval(f"{{{found[2]}}}").items()
+        name, mark = ("bin", ":") if found[1] == "bins" else (found[1], "=")
+        typed = (b if a == "*" else shlex.quote(f"{a}{mark}{b}") for a, b in given)
+        return " ".join(f"--{name} {one}" for one in typed)
 
     words = "|".join(map(re.escape, _WORDS))
     text = " ".join(text.split())
     text = re.sub(rf"(?<![\w-])({words})(?:(?<==)|(?![a-z_]))(=?)", option, text)
-    text = text.replace(" with missing={column: value}", " first")
-    return _KEYWORD.sub(keyword, text).replace("--missing drop_rows", "--missing drop-rows")
+    text = _KEYWORD.sub(keyword, _PAIRS.sub(pairs, text))
+    return re.sub(r"--missing (drop|most)_", r"--missing \1-", text)
 
 
 def _sentence(error: Exception) -> str:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from fairspan.cli import OK, UsageError, console, summary
-from fairspan.cli.arguments import add_number
+from fairspan.cli.arguments import (
+    add_clip_argument,
+    add_number,
+    add_scale_arguments,
+    add_small_group_arguments,
+    clip_note,
+    small_groups_of,
+)
 from fairspan.cli.data import add_json_argument, add_table_arguments, is_moments, load_data
-from fairspan.frontier.advice import Advice, advise
+from fairspan.cli.sparse import refuse_sparse
+from fairspan.frontier.advice import ALL, Advice
+from fairspan.frontier.advise import advise
 from fairspan.ground import defaults
 from fairspan.ground.parameters import check_integer
 
@@ -22,11 +31,12 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
+    parser.add_argument("data", metavar="DATA", help="csv, xlsx, npy or parquet table")
     add_table_arguments(parser)
     add_number(parser, "-k", "--components", default=defaults.N_COMPONENTS, help="how many")
-    text = "divide features by their standard deviation"
-    parser.add_argument("--standardize", action="store_true", help=text)
+    add_scale_arguments(parser)
+    add_small_group_arguments(parser, ("keep", "pool"))
+    add_clip_argument(parser)
     text = "the gap to reach (default: a tenth of PCA's)"
     parser.add_argument("--target-gap", type=float, metavar="GAP", help=text)
     add_json_argument(parser)
@@ -35,21 +45,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read the table and say what there is to know before a fit."""
     check_integer("n_components", options.components, 1)
+    refuse_sparse(options.data, "advise")
     if is_moments(options.data):
         raise UsageError("advise needs the rows of a table; moments do not hold them.")
     if options.weight is not None:
         raise UsageError("advise counts every row once; leave out --weight.")
     data = load_data(options)
+    data = replace(data, notes=(*data.notes, *clip_note(options)))
     found = advise(
         data.X,
         data.groups,
         n_components=options.components,
         standardize=options.standardize,
+        clip=options.clip,
+        **small_groups_of(options),
         target_gap=options.target_gap,
+        feature_names=data.columns.feature_names,
     )
     lines = summary.opening(options, data.moments(), data, f", k = {options.components}")
     told = [
-        line if line.startswith(" ") else console.sentences(line)
+        line.replace(ALL, console.ALL) if line.startswith(" ") else console.sentences(line)
         for line in str(found).splitlines()
     ]
     console.answer(options.json, "\n".join([*lines, "", *told]), _document(options, data, found))

@@ -11,13 +11,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fairspan.ground import defaults
 from fairspan.ground.atomic import check_place
 from fairspan.ground.listed import listed
 from fairspan.ground.parameters import check_choice, check_integer, check_number
-from fairspan.objectives.by_group import REFERENCES
+from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import SMALL_GROUPS
+from fairspan.objectives.counting import REFERENCES
 from fairspan.objectives.robust import DISPARITIES
-from fairspan.words import group_name
+from fairspan.words import group_name, quoted
 
 
 def add_model_arguments(parser: argparse.ArgumentParser, *, weight: bool = True) -> None:
@@ -33,8 +37,86 @@ def add_model_arguments(parser: argparse.ArgumentParser, *, weight: bool = True)
     text = "how far the truth may lie from the data; 0 trusts the data"
     add_number(method, "--effort", default=defaults.EFFORT, help="multiplies the work of proofs")
     add_number(method, "--radius", default=defaults.RADIUS, metavar="R", help=text)
+    add_scale_arguments(method)
+
+
+def add_scale_arguments(parser: Any) -> None:
+    """Add how features are scaled."""
+    either = parser.add_mutually_exclusive_group()
     text = "divide features by their standard deviation"
-    method.add_argument("--standardize", action="store_true", help=text)
+    either.add_argument("--standardize", action="store_true", help=text)
+    text = (
+        "mixed: divide numbers by their standard deviation, and each category's column by the "
+        "square root of its share, as factor analysis of mixed data does"
+    )
+    either.add_argument("--scale", choices=["mixed"], help=text)
+
+
+def add_count_argument(parser: Any, *, is_model: bool = True) -> None:
+    """Add what of small groups may be written."""
+    if is_model:
+        text = "leave the moments of the data out of the model file"
+        parser.add_argument("--no-moments", action="store_true", help=text)
+    text = "refuse to write moments of groups of fewer rows, which may reveal single rows"
+    add_number(parser, "--min-count", default=defaults.MIN_COUNT, metavar="N", help=text)
+
+
+def add_clip_argument(parser: Any) -> None:
+    """Let extreme values be cut off."""
+    text = "clip features at this number of standard deviations from their mean, for instance 3"
+    parser.add_argument("--clip", type=float, metavar="C", help=text)
+
+
+def clip_note(options: argparse.Namespace) -> tuple[str, ...]:
+    """Say what was cut off, if anything."""
+    if options.clip is None:
+        return ()
+    return (f"features clipped at {options.clip:g} standard deviations from their mean (--clip)",)
+
+
+def add_small_group_arguments(parser: Any, choices: Sequence[str] = SMALL_GROUPS) -> None:
+    """Add what becomes of groups with very few rows."""
+    pool = "keep them, pool them into one, or count them in the total error only"
+    if "total_only" not in choices:
+        pool = "keep them, or pool them into one"
+    text = f"of fewer than --min-rows rows: {pool} (default: keep)"
+    given = [name.replace("_", "-") for name in choices]
+    parser.add_argument("--small-groups", choices=given, default="keep", help=text)
+    add_number(
+        parser, "--min-rows", default=defaults.MIN_ROWS, metavar="N", help="see --small-groups"
+    )
+
+
+def small_groups_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Give what the library calls these options."""
+    given = getattr(options, "small_groups", "keep").replace("-", "_")
+    return {"small_groups": given, "min_rows": getattr(options, "min_rows", defaults.MIN_ROWS)}
+
+
+def check_enough(moments: GroupMoments, least: int, what: str) -> None:
+    """Refuse groups with too few rows to be split, and say what pools enough of them.
+
+    Parameters
+    ----------
+    moments : GroupMoments
+        The groups.
+    least : int
+        How many rows each needs.
+    what : str
+        What becomes of parts of their rows.
+    """
+    counts = dict(zip(moments.labels, moments.counts.tolist(), strict=True))
+    small = {label: n for label, n in counts.items() if n < least}
+    if not small:
+        return
+    # The smallest groups together, until they have enough rows.
+    together = np.cumsum(sorted(counts.values()))
+    last = sorted(counts.values())[int(np.searchsorted(together, least))]
+    named = listed(small, lambda label: f"{quoted(label)} ({small[label]})")
+    raise ValueError(
+        f"groups of fewer than {least} rows cannot be {what}: {named}. Use --small-groups pool "
+        f"--min-rows {last + 1}, which makes one group of the smallest."
+    )
 
 
 def add_comparison_arguments(parser: Any, *, disparity: str | None = None) -> None:
@@ -62,6 +144,10 @@ def reference_of(options: argparse.Namespace, labels: Iterable[Any]) -> str | di
     found = {}
     for text in given:
         name, _, number = text.rpartition("=")
+        if name and name not in known:
+            raise ValueError(
+                f"--reference {text}: there is no group {name!r}; the groups are {listed(known)}."
+            )
         try:
             found[known[name]] = float(number)
         except (KeyError, ValueError):
@@ -72,7 +158,7 @@ def reference_of(options: argparse.Namespace, labels: Iterable[Any]) -> str | di
 
 
 def add_number(parser: Any, *names: str, default: float, help: str = "", **more: Any) -> None:
-    """Add an option that is a number of the default's type, and tell the default."""
+    """Add an option that is a number of the default's type, and show the default."""
     text = f"{help} (default: %(default)g)" if help else "default: %(default)g"
     parser.add_argument(*names, type=type(default), default=default, help=text, **more)
 
@@ -82,6 +168,8 @@ def check_model_arguments(options: argparse.Namespace) -> None:
     check_integer("n_components", options.components, 1)
     check_number("fairness_weight", options.fairness_weight)
     check_number("radius", options.radius)
+    if getattr(options, "clip", None) is not None:
+        check_number("clip", options.clip, positive=True)
 
 
 def check_output(

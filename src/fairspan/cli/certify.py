@@ -1,10 +1,12 @@
-"""``fairspan certify``: prove anew how far a model is from the best one, at most."""
+"""``fairspan certify``: prove again how far a model is from the best one, at most."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from fairspan import words
 from fairspan.cli import NOT_PROVED, OK, UsageError, console, summary
@@ -14,6 +16,7 @@ from fairspan.ground import defaults
 from fairspan.judging.certify import CertifiedResult, certify
 from fairspan.moments import file as moments_file
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.small_groups import treated
 from fairspan.storage.model_file import read_model
 
 USAGE = "fairspan certify MODEL [--moments SITE.npz] [options]"
@@ -43,12 +46,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Solve the problem of the data again and compare."""
-    model: Any = read_model(options.model).model
+    file = read_model(options.model)
+    model: Any = file.model
     moments = _moments(model, options)
+    scales = (file.columns or {}).get("scales")
+    if scales is not None and options.moments is not None:
+        moments = moments.scaled(np.array(scales))
+    if model.small_groups != "keep":
+        moments = treated(moments, model.small_groups, model.min_rows)
     scaled = moments if model.scale_ is None else moments.scaled(model.scale_)
     setting = {name: _setting(model, options, name) for name in ("fairness_weight", "radius")}
     # What a model was asked to count is what it is judged by.
-    names = ("group_weights", "missing_groups", "disparity", "reference")
+    rules = ("group_weights", "missing_groups", "small_groups", "min_rows")
+    names = (*rules, "disparity", "reference")
     counting = {name: getattr(model, name) for name in names if hasattr(model, name)}
     if options.disparity is not None:
         counting["disparity"] = options.disparity
@@ -65,6 +75,10 @@ def run(options: argparse.Namespace) -> int:
     )
     weight, radius = setting.values()
     by_group = isinstance(radius, Mapping)
+    beyond = None
+    if result.references is not None:
+        own = counting["reference"] == "own"
+        beyond = words.References(result.references.tolist(), own)
     document = {
         "model": options.model,
         "moments": options.moments,
@@ -75,12 +89,14 @@ def run(options: argparse.Namespace) -> int:
         **summary.evidence(result),
         "tolerance": options.tolerance,
         "groups": [
-            {"label": label, "error": error} | ({"radius": radius[label]} if by_group else {})
-            for label, error in zip(moments.labels, result.group_errors.tolist(), strict=True)
+            {"label": label, "error": result.group_errors[a]}
+            | ({"radius": radius[label]} if by_group else {})
+            | ({} if beyond is None else summary.against(beyond.values[a], result.group_errors[a]))
+            for a, label in enumerate(moments.labels)
         ],
         "dominating": summary.dominating(result.dominating),
     }
-    text = _text(moments, result, setting, document["disparity"], options)
+    text = _text(moments, result, setting, document["disparity"], beyond, options)
     console.answer(options.json, text, document)
     return OK if result.status == "optimal" else NOT_PROVED
 
@@ -111,7 +127,7 @@ def _setting(model: Any, options: argparse.Namespace, name: str) -> Any:
     given = getattr(options, name)
     if given is None and not hasattr(model, name):
         raise UsageError(
-            f"{type(model).__name__} has no {name} of its own; say by which to judge it with "
+            f"{type(model).__name__} has no {name} of its own; choose the one to judge it by with "
             f"--{name.replace('_', '-')}."
         )
     if given is not None:
@@ -128,26 +144,35 @@ def _text(
     result: CertifiedResult,
     setting: Any,
     disparity: str,
+    beyond: words.References | None,
     options: argparse.Namespace,
 ) -> str:
     data = "the data it was fitted on" if options.moments is None else options.moments
+    header, columns = ["mean squared error", "rows", "error"], [result.group_errors.tolist()]
+    if beyond is not None:
+        header += [beyond.heading, f"above {beyond.heading}"]
+        columns += [beyond.values, beyond.above(columns[0])]
+    unit = float(result.group_errors.max())
     rows = [
-        [words.group_name(label), f"{count:,}", words.number(error)]
-        for label, count, error in zip(
-            moments.labels, moments.counts, result.group_errors, strict=True
-        )
+        [words.group_name(label), f"{moments.counts[a]:,}"]
+        + [words.number(column[a], unit) for column in columns]
+        for a, label in enumerate(moments.labels)
     ]
-    proof = words.proof(result.status, result.optimality_gap, result.is_hidden)
+    proof = words.proof(
+        result.status, result.optimality_gap, result.is_hidden, result.failure_probability
+    )
     verdict, colon, rest = console.sentences(proof).partition(":")
     verdict = console.paint(verdict, "green" if result.status == "optimal" else "yellow")
     weight, radius = setting.values()
     how = "radii by group" if isinstance(radius, Mapping) else f"radius {radius}"
     compared = "" if disparity == "gap" else f", disparity {disparity}"
+    if beyond is not None:
+        compared += f", {words.TEMPLATES['compared above'].format(reference=beyond.name)}"
     return "\n".join(
         [
             f"{options.model} judged on {data}, fairness weight {weight}, {how}{compared}",
             "",
-            console.table(["mean squared error", "rows", "error"], rows),
+            console.table(header, rows),
             "",
             f"objective    {result.objective!r}",
             f"lower bound  {result.lower_bound!r}",

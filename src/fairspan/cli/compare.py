@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -16,24 +18,39 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from fairspan import words
 from fairspan.cli import OK, UsageError, console, in_options, summary
-from fairspan.cli.arguments import add_model_arguments, add_number, check_model_arguments
+from fairspan.cli.arguments import (
+    add_clip_argument,
+    add_model_arguments,
+    add_number,
+    add_small_group_arguments,
+    check_enough,
+    check_model_arguments,
+    check_output,
+    clip_note,
+    small_groups_of,
+)
 from fairspan.cli.data import Data, add_json_argument, add_table_arguments, is_moments, load_data
 from fairspan.cli.fit import estimator
+from fairspan.cli.sparse import refuse_sparse
 from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.exact import ExactlyFairPCA
 from fairspan.estimators.nullspace import NullSpaceFairPCA
 from fairspan.estimators.samadi import FairPCA
 from fairspan.ground import defaults
 from fairspan.judging.compare import OWN_PCA, compare
-from fairspan.moments.groups import encode_groups
+from fairspan.moments.groups import encode_groups, relabelled
+from fairspan.moments.small_groups import treated_groups
 
+_NOTIONS = (("gap", "none"), ("largest", "none"), ("largest", "own"))
+"""What is always compared, in addition to what was asked for."""
+_ENDINGS = (".csv", ".json")
 _NUMBERS = ("error_gap", "total_error", "largest_error", "optimality_gap", "seconds")
 _HEADINGS = ("gap", "total error", "largest group error", "proved within", "seconds")
-USAGE = "fairspan compare DATA --sensitive COLUMN [-k K] [--seeds N] [options]"
+USAGE = "fairspan compare DATA --sensitive COLUMN [-k K] [--seeds N] [-o OUT] [options]"
 EXAMPLES = """\
 examples:
   fairspan compare people.csv --sensitive sex -k 3 --standardize
-  fairspan compare people.csv -s sex -k 3 --standardize --seeds 10 --json
+  fairspan compare people.csv -s sex -k 3 --standardize --seeds 10 -o methods.csv
 
 With --seeds N, every method is fitted to N random parts of the rows and judged on the others; the
 table shows the mean and, in brackets, the range of 95 % of the splits."""
@@ -41,16 +58,22 @@ table shows the mean and, in brackets, the range of 95 % of the splits."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
+    parser.add_argument("data", metavar="DATA", help="csv, xlsx, npy or parquet table")
     add_table_arguments(parser)
     add_model_arguments(parser)
+    add_small_group_arguments(parser, ("keep", "pool"))
+    add_clip_argument(parser)
     parser.add_argument("--seeds", type=int, default=0, metavar="N", help="random splits of rows")
-    add_number(parser, "--test-share", default=0.3, metavar="P", help="judged on")
+    add_number(parser, "--test-share", default=0.3, metavar="P", help="share of rows to judge on")
+    text = "all numbers as csv or json (repeat it)"
+    parser.add_argument("-o", "--output", action="append", default=[], metavar="OUT", help=text)
     add_json_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Fit all methods and print who does what."""
+    outputs = [check_output(path, [options.data], _ENDINGS) for path in options.output]
+    refuse_sparse(options.data, "compare")
     if is_moments(options.data):
         raise UsageError("compare needs the rows of a table; moments do not hold them.")
     if options.weight is not None:
@@ -59,51 +82,98 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--seeds must be 0 or more, and --test-share between 0 and 1.")
     check_model_arguments(options)
     data = load_data(options)
-    codes = encode_groups(data.groups, len(data.X)).codes
-    if options.seeds and np.bincount(codes).min() < 2:
-        raise ValueError("a group has one row only, which cannot be both fitted to and judged on.")
+    data = replace(data, notes=(*data.notes, *clip_note(options)))
+    groups = treated_groups(encode_groups(data.groups, len(data.X)), **small_groups_of(options))
+    if options.small_groups != "keep":
+        # Before rows are split, so that every part has the same groups.
+        data = replace(data, groups=relabelled(groups, ()))
     moments = data.moments()
-    results, failures = _compare(options, data, codes, methods(options, moments.labels))
+    if options.seeds:
+        check_enough(moments, 2, "both fitted to and judged on")
+    chosen = methods(options, moments.labels)
+    results, failures = _compare(options, data, groups.codes, chosen)
     if not results:
         raise ValueError(f"no method can be fitted: {next(iter(failures.values()))}")
     sample = "rows not fitted to" if options.seeds else "the fitted rows"
     lines = summary.opening(options, moments, data, f", k = {options.components}")
     lines += [f"  mean squared errors on {sample}", "", _table(results), ""]
-    lines += [console.sentences(f"{name}: not fitted. {why}") for name, why in failures.items()]
+    lines += [
+        console.sentences(f"{', '.join(names)}: not fitted. {why}")
+        for why, names in _by_value(failures).items()
+    ]
     hidden = any(row["hidden"] for row in results.values())
     verdict = summary.verdict_on(estimator(options, moments.labels), data, hidden)
     if verdict is not None:
         bold = console.sentences(verdict.headline, verdict.effect)
         lines += [console.paint(bold, "bold"), console.sentences(verdict.caveats)]
-    lines += map(console.sentences, _sentences(results, sample))
+    said, payers = _sentences(results, sample), []
+    own = next(name for name in chosen if name.startswith("RobustFairPCA"))
+    if not options.seeds and {"PCA", own} <= results.keys():
+        payers = _payers(options, data, {name: chosen[name] for name in ("PCA", own)})
+        labels, before, after = ([row[key] for row in payers] for key in ("label", "PCA", own))
+        if not hidden:
+            said[0] = f"{said[0]} {words.who_pays(labels, before, after, own)}".strip()
+    lines += map(console.sentences, said)
     document = {
         "data": options.data,
         "seeds": options.seeds,
         "notes": list(data.notes),
         "methods": results,
+        "groups": payers,
         "not_fitted": failures,
         "verdict": summary.verdict_document(verdict, data),
     }
+    for path in outputs:
+        rows = [_flat(name, row) for name, row in results.items()]
+        console.write_rows(path, rows, console.json_text(document))
+        lines.append(f"Written: {path}")
     console.answer(options.json, "\n".join(lines), document)
     return OK
+
+
+def _by_value(given: dict[str, str]) -> dict[str, list[str]]:
+    """Give the names of each value together."""
+    found: dict[str, list[str]] = {}
+    for name, value in given.items():
+        found.setdefault(value, []).append(name)
+    return found
+
+
+def _flat(name: str, row: dict[str, Any]) -> dict[str, Any]:
+    """Give the numbers of a method as a row of a table, the ends of a range apart."""
+    flat: dict[str, Any] = {"method": name}
+    for key, value in row.items():
+        ends = zip(("low", "high"), value, strict=True) if isinstance(value, list) else ()
+        flat |= {f"{key}_{end}": one for end, one in ends} or {key: value}
+    return flat
 
 
 def methods(options: argparse.Namespace, labels: Iterable[Any]) -> dict[str, Any]:
     """Every method, with the components and parameters of the options."""
     k = options.components
-    robust = estimator(options, labels).set_params(standardize=False)
-    largest = clone(robust).set_params(disparity="largest", reference="none")
+    # Rows are clipped and scaled alike for all.
+    robust = estimator(options, labels).set_params(standardize=False, clip=None)
+    notions = [(robust.disparity, robust.reference), *_NOTIONS]
     return {
         "PCA": PCA(k),
-        "RobustFairPCA": robust,
-        "RobustFairPCA (largest)": largest,
-        "RobustFairPCA (largest, own)": clone(largest).set_params(reference="own"),
+        **{
+            _named(*notion): clone(robust).set_params(disparity=notion[0], reference=notion[1])
+            for notion in notions
+        },
         "ExactlyFairPCA": ExactlyFairPCA(k),
         "FairPCA": FairPCA(k),
         "ConvexFairPCA (mean)": ConvexFairPCA(k),
         "ConvexFairPCA (mean+covariance)": ConvexFairPCA(k, constraint="mean+covariance"),
         "NullSpaceFairPCA": NullSpaceFairPCA(k),
     }
+
+
+def _named(disparity: str, reference: Any) -> str:
+    """Name the method by what its fairness weight counts, as far as that is not the default."""
+    parts = [disparity] * (disparity != "gap")
+    if reference != "none":
+        parts.append(reference if isinstance(reference, str) else "given references")
+    return f"RobustFairPCA ({', '.join(parts)})" if parts else "RobustFairPCA"
 
 
 def _compare(
@@ -123,17 +193,23 @@ def _compare(
         for (train, test), name in product(splits, chosen):
             if name not in failures:
                 try:
-                    for row in _rows(name, chosen[name], data, train, test, options.standardize):
+                    for row in _rows(name, chosen[name], data, train, test, options):
                         found.setdefault(row["method"], []).append(row)
                 except (ValueError, ImportError) as error:
-                    failures[name] = in_options(str(error))
+                    failures[name] = _why(error)
             progress.step()
     results = {name: _numbers(rows) for name, rows in found.items() if name not in failures}
     return dict(sorted(results.items(), key=lambda item: item[0] == OWN_PCA)), failures
 
 
+def _why(error: Exception) -> str:
+    """Say why a method cannot be fitted, by what this command can change."""
+    text = re.sub(r" Set max_gap above [^,]*, or keep more", " Keep more", str(error))
+    return in_options(text.replace("max_gap=", ""))
+
+
 def _rows(
-    name: str, method: Any, data: Data, train: Any, test: Any, standardize: bool
+    name: str, method: Any, data: Data, train: Any, test: Any, options: argparse.Namespace
 ) -> list[dict[str, Any]]:
     """Fit one method, apart from the others, which may fit where it cannot."""
     split: dict[str, Any] = {}
@@ -143,11 +219,24 @@ def _rows(
         # What is not proved shows in the table's own column.
         warnings.simplefilter("ignore", ConvergenceWarning)
         groups = _take(data.groups, train)
-        table = compare({name: method}, data.X[train], groups, standardize=standardize, **split)
+        units = {"standardize": options.standardize, "clip": options.clip}
+        table = compare({name: method}, data.X[train], groups, **units, **split)
     rows: list[dict[str, Any]] = table if isinstance(table, list) else table.to_dict("records")
     sample = "train" if test is None else "test"
     kept = {name, OWN_PCA} if name == "RobustFairPCA" else {name}
     return [row for row in rows if row["sample"] == sample and row["method"] in kept]
+
+
+def _payers(options: argparse.Namespace, data: Data, both: dict[str, Any]) -> list[dict[str, Any]]:
+    """Give each group's error with PCA and with the method of the options."""
+    units = {"standardize": options.standardize, "clip": options.clip}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        table = compare(both, data.X, data.groups, by="group", **units)
+    found: dict[Any, dict[str, Any]] = {}
+    for row in table if isinstance(table, list) else table.to_dict("records"):
+        found.setdefault(row["group"], {"label": row["group"]})[row["method"]] = row["error"]
+    return list(found.values())
 
 
 def _take(groups: Any, rows: Any) -> Any:
@@ -185,7 +274,9 @@ def _table(results: dict[str, Any]) -> str:
             return f"{row[name]:.3f}"
         text = words.number(row[name], row["total_error"])
         low_high = row.get(f"{name}_range")
-        return f"{text} [{', '.join(map(words.number, low_high))}]" if low_high else text
+        if not low_high:
+            return text
+        return f"{text} [{', '.join(words.number(end, row['total_error']) for end in low_high)}]"
 
     rows = [[name, *(cell(row, key) for key in _NUMBERS)] for name, row in results.items()]
     return console.table(["method", *_HEADINGS], rows)
@@ -197,12 +288,12 @@ def _sentences(results: dict[str, Any], sample: str) -> list[str]:
     gaps, totals = (
         {name: row[key] for name, row in single.items()} for key in ("error_gap", "total_error")
     )
-    unproved: dict[str, list[str]] = {}
-    for name, row in single.items():
-        if row["status"] not in ("optimal", None):
-            proof = words.proof(row["status"], row["optimality_gap"], row["hidden"])
-            unproved.setdefault(proof, []).append(name)
-    proofs = [f"{', '.join(names)}: {proof}" for proof, names in unproved.items()]
+    unproved = {
+        name: words.proof(row["status"], row["optimality_gap"], row["hidden"])
+        for name, row in single.items()
+        if row["status"] not in ("optimal", None)
+    }
+    proofs = [f"{', '.join(names)}: {proof}" for proof, names in _by_value(unproved).items()]
     # Gaps that rounding hides are not compared.
     hidden = any(row["hidden"] for row in single.values())
     if hidden:

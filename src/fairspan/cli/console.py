@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import logging
 import math
 import os
+import re
 import sys
 import textwrap
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Self, TextIO
 
+from fairspan.ground.atomic import replacing
 from fairspan.words import Findings
 
+ALL = "--json has all"
+"""Where the rows of a table are that are not shown."""
 _WIDTH = 30
 _EVERY = 0.1
 _EVERY_LINE = 10.0
@@ -30,10 +38,40 @@ def paint(text: str, style: str, stream: TextIO | None = None) -> str:
 
 def answer(as_json: bool, text: str, document: Mapping[str, Any]) -> None:
     """Print the text for people, or the document for programs, with numbers to the last digit."""
-    if as_json:
-        print(json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False))
-    else:
-        print(text)
+    print(json_text(document) if as_json else text)
+
+
+def json_text(document: Mapping[str, Any]) -> str:
+    """Write a document for programs."""
+    return json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def write_output(
+    path: Path, points: Sequence[Mapping[str, Any]], text: str, draw: Callable[[Any], Any]
+) -> None:
+    """Write points as csv, the text as json, or else a picture, by the ending of the file."""
+    ending = path.suffix.lower()
+    if ending in (".csv", ".json"):
+        write_rows(path, points, text)
+        return
+    from fairspan.plotting._axes import new_figure
+
+    with replacing(path) as temporary:
+        figure = new_figure((8, 5), "The picture needs")
+        draw(figure.subplots())
+        figure.savefig(temporary, dpi=150, format=ending[1:])
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, Any]], text: str) -> None:
+    """Write rows as csv, or the text as json, by the ending of the file."""
+    with replacing(path) as temporary:
+        if path.suffix.lower() == ".csv":
+            with temporary.open("w", newline="", encoding="utf-8") as file:
+                writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows)
+        else:
+            temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def plain(value: Any) -> Any:
@@ -52,7 +90,11 @@ def plain(value: Any) -> Any:
 
 def sentences(*texts: str) -> str:
     """Set sentences in lines that fit a page; a number and its % stay together."""
-    text = " ".join(texts).replace(" %", "\N{NO-BREAK SPACE}%")
+    # Sentences name a keyword and, in brackets, its option; here the option is enough.
+    text = re.sub(r"\b\w+=\S+ \((--[^)]+)\)", r"\1", " ".join(texts))
+    text = re.sub(r'(?<!\()\bdisparity="(\w+)"', r"--disparity \1", text).replace(
+        " %", "\N{NO-BREAK SPACE}%"
+    )
     lines = textwrap.fill(text, 96, break_long_words=False, break_on_hyphens=False)
     return lines.replace("\N{NO-BREAK SPACE}%", " %")
 
@@ -60,7 +102,7 @@ def sentences(*texts: str) -> str:
 def paragraph(found: Findings) -> str:
     """Say what was found: on new rows first, then on the fitted ones, then how sure it is."""
     first = paint(sentences(found.headline, found.change), "bold")
-    fitted = f"{found.fitted} {found.effect}".strip()
+    fitted = " ".join(filter(None, (found.fitted, found.effect, found.variance)))
     more = map(sentences, (fitted, found.payers, found.caveats, found.proof))
     return "\n".join(filter(None, (first, *more)))
 
@@ -151,6 +193,45 @@ class Progress:
         if done == 0:
             return "time left unknown"
         return f"{_clock(passed * (self.total - self.done) / done)} left"
+
+
+class _Passes(logging.Handler):
+    """Shows how many passes over the rows a fit has made; nobody knows how many it will take."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__()
+        self.label, self.stream, self.has_shown = label, sys.stderr, False
+        self._start = self._shown = time.monotonic()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show the number of passes that a record tells."""
+        passes, now = getattr(record, "passes", None), time.monotonic()
+        terminal = self.stream.isatty()
+        if passes is None or now - self._shown < (_EVERY if terminal else _EVERY_LINE):
+            return
+        self._shown, self.has_shown = now, terminal
+        text = f"{self.label}: pass {passes} over the rows, {_clock(now - self._start)} taken"
+        self.stream.write(f"\r\x1b[K{text}" if terminal else f"{text}\n")
+        self.stream.flush()
+
+
+@contextmanager
+def showing_passes(label: str) -> Iterator[None]:
+    """Show on standard error how many passes over the rows a fit makes."""
+    logger, handler = logging.getLogger("fairspan"), _Passes(label)
+    level, propagates = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    # The lowered level is for this handler alone.
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = propagates
+        if handler.has_shown:
+            handler.stream.write("\r\x1b[K")
 
 
 def _clock(seconds: float) -> str:

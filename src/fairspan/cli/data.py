@@ -19,15 +19,29 @@ from fairspan.ground.archive import format_of
 from fairspan.ground.types import FloatArray
 from fairspan.moments import file as moments_file
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.tables.columns import Columns
-from fairspan.tables.csv import Dialect
+from fairspan.tables.columns import ALL, Columns
+from fairspan.tables.dialect import Dialect
 from fairspan.tables.findings import find_columns, no_column
+from fairspan.tables.mixed import mixed_scale
 from fairspan.tables.parts import FilePart, Files, TableRows
-from fairspan.tables.pieces import MISSING_WORDS
+from fairspan.tables.pieces import MISSING_WORDS, number_of
+from fairspan.tables.refusals import OTHERS
 from fairspan.tables.rows import TableMoments as TableMoments
 
 _MOST_GROUPS = 200
 """A column with more values is hardly one of groups, and each costs a matrix."""
+_RULES = {
+    "refuse": "raise",
+    "drop-rows": "drop_rows",
+    "mean": "mean",
+    "median": "median",
+    "most-frequent": "most_frequent",
+}
+"""Rules for missing values, as they are typed and as the library calls them."""
+_LEARNT = ("mean", "median", "most-frequent", "most_frequent")
+"""Rules that depend on the rows."""
+READING = ("separator", "decimal", "sheet", "encoding")
+"""Options that say how a file is read, whatever its columns are."""
 _LARGE = 64 * 2**20
 """Bytes from which on reading shows its progress."""
 
@@ -47,24 +61,42 @@ def add_table_arguments(parser: argparse.ArgumentParser, *, groups: bool = True)
             metavar="COLUMN",
             help="the column that tells groups apart; several are intersected (repeat it)",
         )
+        text = "cut a sensitive column of numbers into 4 groups of about equal size, or at A,B,.."
+        table.add_argument("--bin", action="append", metavar="COLUMN:4|A,B,..", help=text)
         table.add_argument("--weight", metavar="COLUMN", help="how often each row counts")
         text = "what a model will predict, which is therefore no feature"
         table.add_argument("--target", metavar="COLUMN", help=text)
-        table.add_argument("--features", nargs="+", metavar="COLUMN", help="use these columns only")
-        table.add_argument("--drop", nargs="+", metavar="COLUMN", help="use all columns but these")
+        table.add_argument(
+            "--features",
+            nargs="+",
+            action="extend",
+            metavar="COLUMN",
+            help="use these columns only",
+        )
+        table.add_argument(
+            "--drop", nargs="+", action="extend", metavar="COLUMN", help="use all columns but these"
+        )
         table.add_argument(
             "--one-hot",
             nargs="+",
+            action="extend",
             metavar="COLUMN[=A,B,..]",
-            help="turn text into one column of zeros and ones for each value",
+            help="turn text into a column of zeros and ones for each value; all: every text column",
         )
-    table.add_argument(
-        "--missing",
-        choices=["refuse", "drop-rows"],
-        default="refuse",
-        help="what to do about missing values: blank, NA, NaN, null (default: refuse)",
-    )
+    what = "what to do about missing values (blank, NA, NaN, null): "
+    if groups:
+        text = (
+            f"{what}refuse, drop-rows, or fill them in by the mean, median or most-frequent value "
+            "of their column; or COLUMN=VALUE (repeat it; default: refuse)"
+        )
+        table.add_argument("--missing", action="append", metavar="RULE", help=text)
+    else:
+        text = f"{what}refuse or drop-rows (default: fill them in as for the fit, or refuse)"
+        table.add_argument("--missing", choices=["refuse", "drop-rows"], help=text)
     table.add_argument("--separator", help="between csv cells: , ; or tab (default: detected)")
+    text = "the decimal mark of a csv file: . or , (default: .)"
+    table.add_argument("--decimal", metavar="MARK", help=text)
+    table.add_argument("--sheet", metavar="NAME", help="the sheet of a spreadsheet to read")
     table.add_argument(
         "--encoding", help="of a csv file (default: utf-8, or as its byte-order mark says)"
     )
@@ -86,7 +118,9 @@ def opened(options: argparse.Namespace) -> Iterator[Files]:
             bar.step(place // 2**20 - bar.done)
 
         try:
-            dialect = Dialect(options.separator, options.encoding, tell)
+            dialect = Dialect(
+                options.separator, options.encoding, options.decimal, options.sheet, tell
+            )
         except ValueError as error:
             raise UsageError(in_options(str(error))) from None
         yield Files([FilePart(options.data)], dialect)
@@ -109,8 +143,25 @@ def load_moments(options: argparse.Namespace) -> tuple[GroupMoments, Columns | N
             f"{given[0]} chooses columns of a table, but {options.data!r} holds moments, whose "
             "features and groups are fixed; leave it out."
         )
-    moments, columns = moments_file.load(options.data)
-    return moments, None if columns is None else Columns.from_json(columns)
+    moments, document = moments_file.load(options.data)
+    columns = None if document is None else Columns.from_json(document)
+    if not is_mixed(options):
+        return moments, columns
+    if columns is None:
+        raise UsageError(
+            f"--scale mixed: {options.data!r} does not say which of its features are categories."
+        )
+    return _scaled(moments, columns)
+
+
+def is_mixed(options: argparse.Namespace) -> bool:
+    """Whether features are to be scaled as in a factor analysis of mixed data."""
+    return getattr(options, "scale", None) == "mixed"
+
+
+def _scaled(moments: GroupMoments, columns: Columns) -> tuple[GroupMoments, Columns]:
+    scale = mixed_scale(moments, columns)
+    return moments.scaled(scale), replace(columns, scales=tuple(scale.tolist()))
 
 
 def load_data(options: argparse.Namespace, *, keeps_target: bool = False) -> Data:
@@ -129,12 +180,15 @@ def load_data(options: argparse.Namespace, *, keeps_target: bool = False) -> Dat
         The rows, with notes about all that was done to them.
     """
     with opened(options) as files:
-        rows = files.rows(_choose(files, options, keeps_target))
+        rows = files.rows(choose_columns(files, options, keeps_target))
+    if is_mixed(options):
+        rows = rows.scaled(mixed_scale(rows.moments(), rows.columns))
     return replace(rows, notes=_notes(rows.notes))
 
 
-def target_of(data: Data, name: str | None) -> Any:
+def target_of(data: Data, options: argparse.Namespace) -> Any:
     """Return the target that was kept: numbers, if all of its cells are."""
+    name = getattr(options, "target", None)
     if name is None or name not in data.kept:
         return None
     cells = data.kept[name].tolist()
@@ -144,10 +198,9 @@ def target_of(data: Data, name: str | None) -> Any:
             f"the target {name!r} is missing in {missing} of {len(cells)} rows; drop these rows "
             "from the table first."
         )
-    try:
-        return np.array(cells, dtype=np.float64)
-    except ValueError:
-        return np.array(cells, dtype=str)
+    point = options.decimal or "."
+    numbers = [number_of(one, point) if isinstance(one, str) else one for one in cells]
+    return np.array(cells, dtype=str) if None in numbers else np.array(numbers, dtype=np.float64)
 
 
 def load_table_moments(options: argparse.Namespace) -> TableMoments:
@@ -164,7 +217,10 @@ def load_table_moments(options: argparse.Namespace) -> TableMoments:
         The moments of the rows that :func:`load_data` gives.
     """
     with opened(options) as files:
-        found = files.moments(_choose(files, options))
+        found = files.moments(choose_columns(files, options))
+    if is_mixed(options):
+        moments, columns = _scaled(found.moments, found.columns)
+        found = replace(found, moments=moments, columns=columns)
     return replace(found, notes=_notes(found.notes))
 
 
@@ -196,13 +252,23 @@ def read_features(
     if missing:
         raise ValueError(no_column(files.where, kinds, missing, "which the model needs"))
     kept = find_columns(files.where, kinds, "keep", options.keep)
-    drops = options.missing == "drop-rows"
-    rows = files.rows(Columns(columns.features, columns.categories, kept=kept, drops=drops))
+    wanted = Columns(
+        columns.features,
+        columns.categories,
+        kept=kept,
+        fills=columns.fills if options.missing is None else {},
+        drops=options.missing == "drop-rows",
+    )
+    rows = files.rows(wanted)
+    if columns.scales is not None:
+        rows = rows.scaled(np.array(columns.scales))
     handed = {name: column.tolist() for name, column in rows.kept.items()}
     return rows.X, handed, list(_notes(rows.notes))
 
 
-def _choose(files: Files, options: argparse.Namespace, keeps_target: bool = False) -> Columns:
+def choose_columns(
+    files: Files, options: argparse.Namespace, keeps_target: bool = False
+) -> Columns:
     """Settle which columns play which role."""
     names = list(files.first.kinds)
     if not options.sensitive:
@@ -213,8 +279,9 @@ def _choose(files: Files, options: argparse.Namespace, keeps_target: bool = Fals
             "--sensitive is missing: name the column that tells groups apart. "
             f"The columns of {options.data!r} are {listed}."
         )
-    one_hot = {}
-    for word in options.one_hot or []:
+    one_hot: Any = {}
+    is_all = options.one_hot == [ALL] and ALL not in names
+    for word in [] if is_all else options.one_hot or []:
         # A name may hold an equals sign; a column of the whole name comes first.
         name, _, parts = (word, "", "") if word in names else word.partition("=")
         # Categories with commas are quoted as in csv files.
@@ -226,11 +293,50 @@ def _choose(files: Files, options: argparse.Namespace, keeps_target: bool = Fals
         raise UsageError(
             f"--target {target[0]} is also a feature, a weight or a group; give it one part only."
         )
+    learnt = [word for word in options.missing or [] if word.rpartition("=")[2] in _LEARNT]
+    if keeps_target and target and learnt:
+        raise UsageError(
+            f"--missing {learnt[0]} learns from all rows, also from those on which a model of "
+            f"{target[0]} is judged. Use --missing drop-rows or --missing COLUMN=VALUE."
+        )
     drop = [*(options.drop or ()), *(name for name in target if not options.features)]
-    given = {"drop": drop, "weight": options.weight, "one_hot": one_hot}
-    given["missing"] = {"drop-rows": "drop_rows", "refuse": "raise"}[options.missing]
+    given: dict[str, Any] = {"drop": drop, "weight": options.weight}
+    given["one_hot"] = ALL if is_all else one_hot
+    given["bins"] = dict(map(_bin, options.bin or []))
+    given["missing"] = _missing(options, names, {*options.sensitive, *one_hot})
     columns = files.choose(options.sensitive, options.features, given)
     return replace(columns, most_groups=_MOST_GROUPS, kept=target if keeps_target else ())
+
+
+def _bin(word: str) -> tuple[str, Any]:
+    """Read into how many groups a column is cut, or where."""
+    name, _, text = word.rpartition(":")
+    numbers = [number_of(one) for one in text.split(",")]
+    if not name or None in numbers:
+        raise UsageError(f"--bin {word}: write COLUMN:4, or COLUMN:A,B,.. with the cuts.")
+    return name, int(text) if text.isdecimal() else numbers
+
+
+def _missing(options: argparse.Namespace, names: list[Any], labels: set[Any]) -> dict[Any, Any]:
+    """Read the rules for missing values, and what takes their place in some columns."""
+    found: dict[Any, Any] = {}
+    for word in options.missing or []:
+        if "=" not in word:
+            if OTHERS in found or word not in _RULES:
+                raise UsageError(
+                    f"--missing {word}: give one of {', '.join(_RULES)}, and COLUMN=VALUE."
+                )
+            found[OTHERS] = _RULES[word]
+            continue
+        # A name may hold an equals sign.
+        fits = (name for name in map(str, names) if word.startswith(f"{name}="))
+        name = max(fits, key=len, default=word.partition("=")[0])
+        value = word.removeprefix(f"{name}=")
+        # "N/A" is typed where it is a label.
+        is_label = name in labels or value in MISSING_WORDS
+        number = None if is_label else number_of(value, options.decimal or ".")
+        found[name] = value if number is None else number
+    return found
 
 
 def _notes(notes: tuple[str, ...]) -> tuple[str, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import csv
-from pathlib import Path
+import sys
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
-from fairspan.cli import OK, UsageError, console
+from fairspan.cli import OK, UsageError, console, summary
 from fairspan.cli.arguments import add_number, check_output
 from fairspan.cli.data import (
     Data,
@@ -20,15 +20,14 @@ from fairspan.cli.data import (
     target_of,
 )
 from fairspan.downstream import Choice, DownstreamResult, assess_downstream
-from fairspan.downstream.assess import holds_classes
 from fairspan.downstream.candidates import METHODS
+from fairspan.downstream.inputs import holds_classes
 from fairspan.downstream.measures import measures, names_of
 from fairspan.downstream.reading import against_pca, of_choice, shown_metrics, with_interval
 from fairspan.downstream.rule import Rule
 from fairspan.ground import defaults
-from fairspan.ground.atomic import replacing
 from fairspan.ground.parameters import check_integer
-from fairspan.plotting._axes import new_figure
+from fairspan.words import plural
 
 _MODELS = ("logistic", "ridge", "boosting")
 _ENDINGS = (".json", ".csv", ".png", ".svg", ".pdf")
@@ -46,11 +45,16 @@ the others. Intervals are 95 % over splits, corrected for their overlap. A rule 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
+    parser.add_argument("data", metavar="DATA", help="csv, xlsx, npy or parquet table")
     add_table_arguments(parser)
     method = parser.add_argument_group("the methods and the model")
     method.add_argument(
-        "-k", "--components", type=int, nargs="+", default=(2, 5), metavar="K", help="default: 2 5"
+        "-k",
+        "--components",
+        type=int,
+        nargs="+",
+        metavar="K",
+        help="default: 2 5, as far as there are so many columns",
     )
     text = "fairness weights to try"
     method.add_argument("--weights", type=float, nargs="+", default=(1.0,), metavar="W", help=text)
@@ -62,9 +66,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     method.add_argument("--metrics", nargs="+", metavar="METRIC", help=text)
     method.add_argument("--rule", help="choose by this rule on training rows; judge on the others")
     add_number(method, "--splits", default=10, metavar="N", help="random splits of the rows")
-    add_number(method, "--jobs", default=1, metavar="N", help="splits at a time")
-    add_number(method, "--seed", default=defaults.SEED, help="of the splits")
-    text = "keep finished splits here, and go on from there"
+    add_number(method, "--jobs", default=1, metavar="N", help="number of splits to run at a time")
+    add_number(method, "--seed", default=defaults.SEED, help="seed of the splits")
+    text = "keep finished splits here, and continue from there"
     method.add_argument("--resume", metavar="FOLDER", help=text)
     text = "all values as json or csv, or the picture as png, svg or pdf (repeat it)"
     parser.add_argument("-o", "--output", action="append", default=[], metavar="OUT", help=text)
@@ -73,17 +77,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Assess the decisions and print what they do."""
+    outputs = [check_output(path, [options.data], _ENDINGS) for path in options.output]
     if is_moments(options.data):
         raise UsageError("downstream needs the rows of a table; moments do not hold them.")
     if not options.target:
         raise UsageError("--target is missing: name the column that the model is to predict.")
-    outputs = [check_output(path, [options.data], _ENDINGS) for path in options.output]
     check_integer("jobs", abs(options.jobs), 1)
+    check_integer("n_splits", options.splits, 1)
     data = load_data(options, keeps_target=True)
-    result = _assess(options, data)
+    try:
+        result = _assess(options, data)
+    except KeyboardInterrupt:
+        where = f"{options.resume}; the same command continues from there"
+        kept = f"are kept in {where}" if options.resume else "are lost; --resume FOLDER keeps them"
+        print(f"Finished splits {kept}.", file=sys.stderr)
+        raise
     choice = result.best(options.rule) if options.rule else None
+    names = ("method", "n_components", "fairness_weight", "split", "metric", "group", "value")
+    outer = [
+        {name: row.get(name) for name in names} for row in result.rows if row["stage"] == "outer"
+    ]
     for path in outputs:
-        _write(path, result)
+        console.write_output(path, outer, result.to_json(), lambda axes: result.plot(ax=axes))
     lines = _lines(options, data, result, choice)
     document = {
         "data": options.data,
@@ -92,6 +107,7 @@ def run(options: argparse.Namespace) -> int:
         "model": result.model,
         "splits": result.n_splits,
         "summary": result.summary(),
+        "left_out": result.left_out,
         "choice": None if choice is None else vars(choice),
     }
     console.answer(options.json, "\n".join(lines), document)
@@ -99,9 +115,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _assess(options: argparse.Namespace, data: Data) -> DownstreamResult:
-    target = target_of(data, options.target)
+    target = target_of(data, options)
+    model = _model(options.model, target)
     if options.rule:
-        n_classes = len(np.unique(target)) if holds_classes(target) else 0
+        classifies = holds_classes(target) if model is None else is_classifier(model)
+        n_classes = len(np.unique(target)) if classifies else 0
         Rule.parse(options.rule, names_of(measures(options.metrics, n_classes)))
     with console.Progress(options.splits, "splits", hidden=options.json) as bar:
         return assess_downstream(
@@ -111,7 +129,7 @@ def _assess(options: argparse.Namespace, data: Data) -> DownstreamResult:
             methods=options.methods,
             n_components=options.components,
             fairness_weights=options.weights,
-            model=_model(options.model, target),
+            model=model,
             metrics=options.metrics,
             sample_weight=data.weight,
             n_splits=options.splits,
@@ -127,9 +145,15 @@ def _model(name: str | None, target: Any) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from sklearn.linear_model import LogisticRegression, Ridge
 
-    boosting = HistGradientBoostingClassifier
-    if not holds_classes(target):
-        boosting = HistGradientBoostingRegressor
+    text = target.dtype.kind == "U"
+    if (name == "ridge" and text) or (name == "logistic" and not (text or _whole(target))):
+        raise UsageError(
+            f"--model {name} predicts {'numbers' if text else 'classes'}, but the target has "
+            f"values such as {target.tolist()[0]!r}; leave --model out, or use --model boosting."
+        )
+    boosting = (
+        HistGradientBoostingClassifier if holds_classes(target) else HistGradientBoostingRegressor
+    )
     return {
         None: None,
         "logistic": LogisticRegression(max_iter=1000),
@@ -138,21 +162,8 @@ def _model(name: str | None, target: Any) -> Any:
     }[name]
 
 
-def _write(path: Path, result: DownstreamResult) -> None:
-    with replacing(path) as place:
-        if path.suffix == ".json":
-            place.write_text(result.to_json(), encoding="utf-8")
-        elif path.suffix == ".csv":
-            names = ["method", "n_components", "fairness_weight", "split"]
-            names += ["metric", "group", "value"]
-            with place.open("w", encoding="utf-8", newline="") as file:
-                table = csv.DictWriter(file, names, extrasaction="ignore")
-                table.writeheader()
-                table.writerows(row for row in result.rows if row["stage"] == "outer")
-        else:
-            figure = new_figure((9, 5), "The picture needs")
-            result.plot(ax=figure.subplots())
-            figure.savefig(place, dpi=150, format=path.suffix[1:])
+def _whole(target: Any) -> bool:
+    return bool((target == np.round(target)).all())
 
 
 def _lines(
@@ -161,12 +172,10 @@ def _lines(
     target = options.target
     if result.classes is not None and len(result.classes) == 2:
         target += f" ({result.classes[1]!r} is the positive class)"
-    lines = [console.sentences(note) for note in data.notes]
-    lines += [
-        f"{options.data}: {len(data.X)} rows, {data.X.shape[1]} features, groups by "
-        f"{', '.join(options.sensitive)}: {', '.join(result.group_labels)}",
-        f"  {result.model} of {target}; means over {result.n_splits} random splits "
-        f"({result.n_train} rows to fit, {result.n_test} to judge)",
+    lines = [
+        *summary.opening(options, data.moments(), data),
+        f"  {result.model} of {target}; means over {plural(result.n_splits, 'random split')} "
+        f"({result.n_train:,} rows to fit, {result.n_test:,} to judge)",
         "",
         _table(result),
         "",

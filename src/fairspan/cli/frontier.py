@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +12,24 @@ import numpy as np
 
 from fairspan import words
 from fairspan.cli import OK, console, summary
-from fairspan.cli.arguments import add_model_arguments, check_output, reference_of
+from fairspan.cli.arguments import (
+    add_clip_argument,
+    add_model_arguments,
+    add_small_group_arguments,
+    check_output,
+    reference_of,
+    small_groups_of,
+)
 from fairspan.cli.data import Data, TableMoments, add_json_argument, add_table_arguments
-from fairspan.cli.fit import load
+from fairspan.cli.fit import load, rows_to_clip
+from fairspan.cli.sparse import SparseData, is_sparse, load_sparse, opening
+from fairspan.estimators.clipping import clipped
 from fairspan.estimators.robust import RobustFairPCA
-from fairspan.frontier.frontier import Frontier, columns_of, fairness_frontier
-from fairspan.ground.atomic import replacing
+from fairspan.frontier.frontier import fairness_frontier
+from fairspan.frontier.result import Frontier, columns_of
 from fairspan.ground.parameters import check_integer, check_number
 from fairspan.ground.warn import warn
-from fairspan.moments.group_moments import GroupMoments
-from fairspan.plotting._axes import new_figure
+from fairspan.moments.groups import Groups
 
 _ENDINGS = (".csv", ".json", ".png", ".svg", ".pdf")
 _SHOWN = 12
@@ -32,14 +40,17 @@ EXAMPLES = """\
 examples:
   fairspan frontier people.csv --sensitive sex -k 3 --standardize
   fairspan frontier people.csv -s sex -k 3 --standardize -o curve.csv -o curve.png
-  fairspan frontier people.csv -s sex --weights 0 0.5 1 2 --radius 0.1 --json"""
+  fairspan frontier people.csv -s sex --weights 0 0.5 1 2 --radius 0.1 --json
+  fairspan frontier words.npz --sensitive labels.npy -k 10   (a sparse matrix of scipy)"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table, or moments")
+    parser.add_argument("data", metavar="DATA", help="csv, xlsx, npy or parquet table, or moments")
     add_table_arguments(parser)
     add_model_arguments(parser, weight=False)
+    add_clip_argument(parser)
+    add_small_group_arguments(parser)
     text = "fairness weights (default: the complete curve, for two groups and radius 0)"
     parser.add_argument("--weights", type=float, nargs="+", metavar="W", help=text)
     text = "deprecated and not used: intervals from the rows of a fit are too short"
@@ -53,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Find the curve, write it and tell what it says."""
+    """Find the curve, write it and show the result."""
     check_integer("n_components", options.components, 1)
     for weight in options.weights or []:
         check_number("fairness_weights", weight)
@@ -65,38 +76,85 @@ def run(options: argparse.Namespace) -> int:
             "short. The verdict says what holds on new rows.",
             UserWarning,
         )
+    if is_sparse(options.data):
+        return _run_sparse(options, outputs)
     data, moments, _ = load(options)
-    frontier = _frontier(options, moments)
+    if options.clip is not None:
+        data = rows_to_clip(options, data)
+        moments = replace(data, X=clipped(data.X, options.clip, data.weight)).moments()
+    frontier = _frontier(options, moments, moments.labels)
     pca = RobustFairPCA(
-        options.components, fairness_weight=0.0, radius=0.0, standardize=options.standardize
+        options.components,
+        fairness_weight=0.0,
+        radius=0.0,
+        standardize=options.standardize,
+        clip=options.clip,
+        **small_groups_of(options),
     )
     verdict = summary.verdict_on(pca, data, any(frontier.is_hidden))
     document = _document(options, frontier, data)
     document["verdict"] = summary.verdict_document(verdict, data)
-    for path in outputs:
-        _write(path, frontier, document)
     lines = summary.opening(options, moments, data, f", k = {options.components}")
-    told = _sentences(frontier, options.disparity, verdict, data)
-    lines += ["", _table(frontier), "", *filter(None, told)]
+    _answer(options, frontier, outputs, lines, document, verdict, data)
+    return OK
+
+
+def _run_sparse(options: argparse.Namespace, outputs: list[Path]) -> int:
+    """The same for sparse rows, which are never filled up and need no moments."""
+    data = load_sparse(options)
+    labels = Groups.of(data.groups, data.X.shape[0]).labels
+    frontier = _frontier(options, data.X, labels, sensitive_features=data.groups)
+    document = _document(options, frontier, None)
+    lines = opening(options.data, data, len(labels), f"found by {frontier.route}")
+    _answer(options, frontier, outputs, lines, document, None, data)
+    return OK
+
+
+def _answer(
+    options: argparse.Namespace,
+    frontier: Frontier,
+    outputs: list[Path],
+    lines: list[str],
+    document: dict[str, Any],
+    verdict: words.Verdict | None,
+    data: Any,
+) -> None:
+    """Write the files, and tell what the points say."""
+    for path in outputs:
+        console.write_output(path, document["points"], console.json_text(document), frontier.plot)
+    beyond = _references(frontier, options)
+    if beyond is not None:
+        lines.append(f"  {words.TEMPLATES['compared above'].format(reference=beyond.name)}")
+    told = _sentences(frontier, options.disparity, verdict, data, beyond)
+    lines += ["", _table(frontier, beyond), "", *filter(None, told)]
     lines += [f"Written: {path}" for path in outputs]
     if not outputs:
         lines += ["All points and a picture: add -o curve.csv -o curve.png"]
     console.answer(options.json, "\n".join(lines), document)
-    return OK
 
 
-def _frontier(options: argparse.Namespace, moments: GroupMoments) -> Frontier:
+def _frontier(
+    options: argparse.Namespace, data: Any, labels: Sequence[Any], **groups: Any
+) -> Frontier:
     return fairness_frontier(
-        moments,
+        data,
         options.components,
         fairness_weights=options.weights,
         disparity=options.disparity,
-        reference=reference_of(options, moments.labels),
+        reference=reference_of(options, labels),
         radius=options.radius,
         standardize=options.standardize,
         effort=options.effort,
         max_time=options.max_time,
+        **small_groups_of(options),
+        **groups,
     )
+
+
+def _references(frontier: Frontier, options: argparse.Namespace) -> words.References | None:
+    if frontier.references is None:
+        return None
+    return words.References(frontier.references.tolist(), options.reference == ["own"])
 
 
 def points(frontier: Frontier) -> list[dict[str, Any]]:
@@ -115,37 +173,32 @@ def _document(
         "standardize": options.standardize,
         "disparity": options.disparity,
         "reference": reference_of(options, frontier.group_labels),
+        "references": frontier.references,
+        "route": frontier.route,
+        "proof": frontier.proof,
         "notes": [] if data is None else list(data.notes),
         "points": points(frontier),
     }
 
 
-def _write(path: Path, frontier: Frontier, document: dict[str, Any]) -> None:
-    with replacing(path) as temporary:
-        if path.suffix.lower() == ".csv":
-            with open(temporary, "w", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, list(document["points"][0]), lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(document["points"])
-        elif path.suffix.lower() == ".json":
-            text = json.dumps(console.plain(document), indent=2, ensure_ascii=False)
-            temporary.write_text(text + "\n", encoding="utf-8")
-        else:
-            figure = new_figure((7, 5), "the picture needs")
-            frontier.plot(figure.subplots())
-            figure.savefig(temporary, dpi=150)
+def _gaps(frontier: Frontier) -> Any:
+    """Give the gaps that are compared: above references, if there are any."""
+    above = frontier.gap_above_references
+    return frontier.gap if above is None else above
 
 
-def _table(frontier: Frontier) -> str:
+def _table(frontier: Frontier, beyond: words.References | None) -> str:
     """Show some points, evenly spaced in the gap, the first and the last always."""
+    above = [] if beyond is None else [f"gap above {beyond.heading}"]
     few = len(frontier.group_labels) <= _MOST_GROUPS
     labels = [words.group_name(label) for label in frontier.group_labels] if few else []
-    header = ["fairness weight", "gap", "total error", *labels, "proved within"]
-    shown = _spread(frontier.gap)
+    header = ["fairness weight", "gap", *above, "total error", *labels, "proved within"]
+    shown = _spread(_gaps(frontier))
     rows = [
         [
             words.number(frontier.fairness_weight[i]),
             words.number(frontier.gap[i], frontier.total_error[i]),
+            *(words.number(_gaps(frontier)[i], frontier.total_error[i]) for _ in above),
             words.number(frontier.total_error[i]),
             *map(words.number, frontier.group_errors[i] if few else ()),
             words.share_at_most(frontier.optimality_gap[i]),
@@ -165,29 +218,43 @@ def _spread(gap: Any) -> list[int]:
 
 
 def _sentences(
-    frontier: Frontier, disparity: str, verdict: words.Verdict | None, data: Any
+    frontier: Frontier,
+    disparity: str,
+    verdict: words.Verdict | None,
+    data: Any,
+    beyond: words.References | None,
 ) -> list[str]:
     """Say how PCA serves the groups, what the points offer and what is proved of them."""
     first = int(np.argmin(frontier.fairness_weight))
     is_pca = frontier.fairness_weight[first] == frontier.radius[first] == 0
     hidden = any(frontier.is_hidden)
-    numbers = (frontier.fairness_weight, frontier.gap, frontier.total_error, frontier.dominated)
-    offer = "" if hidden else words.trade_off(*(values.tolist() for values in numbers))
+    gaps = _gaps(frontier)
+    marked, weights = frontier.dominated.tolist(), frontier.fairness_weight.tolist()
+    what = "gap" if beyond is None else f"gap above {beyond.name}"
+    offer = ""
+    if not hidden:
+        totals = frontier.total_error.tolist()
+        offer = words.trade_off(weights, gaps.tolist(), totals, marked, what)
     payers = ""
     if is_pca:
-        errors, fairest = frontier.group_errors[[first, int(np.argmin(frontier.gap))]].tolist()
+        errors, fairest = frontier.group_errors[[first, int(np.argmin(gaps))]].tolist()
         if not hidden:
             method = "the smallest gap"
             payers = words.who_pays(frontier.group_labels, errors, fairest, method)
-        pca = words.fitted(frontier.group_labels, errors, frontier.n_components, hidden)
+            if beyond is not None:
+                offer += " " + beyond.sentence(frontier.group_labels, errors, fairest, method)
+        known = (frontier.n_components, hidden, verdict)
+        pca = words.fitted(frontier.group_labels, errors, *known)
         offer = f"{pca} {offer}"
     proof = words.proof_of_points(
-        frontier.status, frontier.optimality_gap.tolist(), frontier.is_hidden
+        frontier.status,
+        frontier.optimality_gap.tolist(),
+        frontier.is_hidden,
+        frontier.failure_probability,
     )
-    gaps, marked = frontier.gap.tolist(), frontier.dominated.tolist()
-    payers = f"{payers} {words.dominated_points(marked, gaps, disparity)}".strip()
+    payers = f"{payers} {words.dominated_points(marked, gaps.tolist(), disparity)}".strip()
     headline, caveats = (verdict.headline, verdict.caveats) if verdict else ("", "")
-    if not isinstance(data, Data) and not hidden:
+    if not isinstance(data, Data | SparseData) and not hidden:
         caveats = words.TEMPLATES["needs rows"]
     told = [console.sentences(text) for text in (headline, offer, payers, caveats, proof)]
     return [console.paint(told[0], "bold"), *told[1:]]

@@ -12,9 +12,10 @@ from fairspan.cli.data import add_json_argument
 from fairspan.cli.moments import groups_table, moments_document
 from fairspan.ground.archive import format_of
 from fairspan.ground.listed import listed
+from fairspan.ground.parameters import is_number
 from fairspan.moments import file as moments_file
 from fairspan.storage.model_file import ModelFile, read_model
-from fairspan.words import plural
+from fairspan.words import number, plural
 
 USAGE = "fairspan info FILE [options]"
 EXAMPLES = """\
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Tell what the file holds."""
+    """Show what the file contains."""
     size = f"{os.path.getsize(options.file):,} bytes"
     if format_of(options.file) == moments_file.FORM:
         moments, _ = moments_file.load(options.file)
@@ -60,6 +61,8 @@ def _text(file: ModelFile, size: str) -> str:
     found = summary.findings(model, model)
     names = getattr(model, "feature_names_in_", None)
     kept = "kept" if hasattr(model, "moments_") else "not kept: certify needs --moments"
+    fills = (file.columns or {}).get("fills")
+    scaled = (file.columns or {}).get("scales") is not None
     lines = [
         f"{name}: {model.n_features_in_} features -> {model.n_components_} components, fitted on "
         f"{model.n_samples_:,} rows",
@@ -70,6 +73,8 @@ def _text(file: ModelFile, size: str) -> str:
         "",
         f"parameters  {parameters}",
         f"features    {_some(names, model.n_features_in_)}",
+        *(["scale       mixed: features were divided before the fit"] if scaled else []),
+        *([f"filled      {_filled(fills)}"] if fills else []),
         f"variance    {100 * model.explained_variance_ratio_.sum():.1f} % of the total is kept",
         f"moments     {kept}",
         f"solver      {model.result_.solver}, {plural(model.n_eigensolves_, 'eigen-solve')}",
@@ -77,6 +82,13 @@ def _text(file: ModelFile, size: str) -> str:
         f"file        {size}, sha256 {file.sha256[:16]}...",
     ]
     return "\n".join(lines)
+
+
+def _filled(fills: dict[str, Any]) -> str:
+    """Name what takes the place of missing values."""
+    values = [f"{name} = {number(x) if is_number(x) else x}" for name, x in fills.items()]
+    more = f" ({console.ALL})" * (len(values) > _SHOWN)
+    return f"missing values with {listed(values, str, most=_SHOWN)}{more}"
 
 
 def _some(names: Any, count: int) -> str:

@@ -7,7 +7,7 @@ import shlex
 from typing import Any
 
 from fairspan.cli import OK, UsageError, console, summary
-from fairspan.cli.arguments import check_output
+from fairspan.cli.arguments import add_count_argument, check_output
 from fairspan.cli.data import add_json_argument, add_table_arguments, is_moments, load_table_moments
 from fairspan.moments import file as moments_file
 from fairspan.moments.group_moments import GroupMoments
@@ -26,10 +26,11 @@ name the values so that every site makes the same columns: --one-hot region=east
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what moments can be told."""
-    parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
+    """Declare the arguments."""
+    parser.add_argument("data", metavar="DATA", help="csv, xlsx, npy or parquet table")
     add_table_arguments(parser)
     parser.add_argument("-o", "--output", required=True, metavar="SITE.npz")
+    add_count_argument(parser, is_model=False)
     add_json_argument(parser)
 
 
@@ -37,10 +38,10 @@ def run(options: argparse.Namespace) -> int:
     """Read the table and write its moments."""
     check_output(options.output, [options.data], (".npz",))
     if is_moments(options.data):
-        raise UsageError(f"{options.data!r} is no table; fairspan info tells what it holds.")
+        raise UsageError(f"{options.data!r} is not a table; run fairspan info to inspect it.")
     data = load_table_moments(options)
     moments = data.moments
-    moments_file.save(options.output, moments, data.columns.to_json())
+    moments_file.save(options.output, moments, data.columns.to_json(), options.min_count)
     lines = summary.opening(options, moments, data)
     lines += ["", groups_table(moments), "", f"Moments, without any row: {options.output}"]
     lines += [f"Next:  fairspan merge {shlex.quote(options.output)} ... -o all.npz"]

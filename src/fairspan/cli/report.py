@@ -9,10 +9,14 @@ from typing import Any
 
 from fairspan.cli import OK
 from fairspan.cli.arguments import (
+    add_clip_argument,
     add_model_arguments,
+    add_small_group_arguments,
     check_model_arguments,
     check_output,
+    clip_note,
     reference_of,
+    small_groups_of,
 )
 from fairspan.cli.console import Progress, answer, made_page, paragraph
 from fairspan.cli.data import (
@@ -24,6 +28,7 @@ from fairspan.cli.data import (
     load_moments,
     target_of,
 )
+from fairspan.cli.sparse import refuse_sparse
 from fairspan.cli.summary import verdict_document
 from fairspan.ground.atomic import replacing
 from fairspan.moments.group_moments import GroupMoments
@@ -42,9 +47,11 @@ _MANY = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table, or moments")
+    parser.add_argument("data", metavar="DATA", help="csv, xlsx, npy or parquet table, or moments")
     add_table_arguments(parser)
     add_model_arguments(parser)
+    add_small_group_arguments(parser, ("keep", "pool"))
+    add_clip_argument(parser)
     parser.add_argument("--title", help="heading of the page (default: the name of the file)")
     parser.add_argument("-o", "--output", metavar="PAGE.html", default="report.html")
     parser.add_argument("--card", metavar="CARD.md", help="write the model card as Markdown too")
@@ -59,6 +66,7 @@ def run(options: argparse.Namespace) -> int:
     for path in (options.card, options.numbers):
         if path is not None:
             check_output(path, [options.data])
+    refuse_sparse(options.data, "report")
     is_table = not is_moments(options.data)
     source = load_data(options, keeps_target=True) if is_table else load_moments(options)[0]
     report = write(source, options, options.output)
@@ -66,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         if path is not None:
             with replacing(path) as temporary:
                 temporary.write_text(text, encoding="utf-8", newline="\n")
-    notes = [] if isinstance(source, GroupMoments) else list(source.notes)
+    notes = [] if isinstance(source, GroupMoments) else [*source.notes, *clip_note(options)]
     found = report.findings
     lines = [*(f"  {note}" for note in notes), paragraph(found), ""]
     lines.append(made_page(options.output))
@@ -76,9 +84,13 @@ def run(options: argparse.Namespace) -> int:
         "notes": notes,
         "summary": report.summary,
         "status": found.status,
+        "variance_kept": None if found.kept is None else found.kept[1],
         "optimality_gap": found.gap,
         "hidden": found.hidden[1],
         "verdict": verdict_document(found.verdict, source),
+        "references": None
+        if found.references is None
+        else dict(zip(found.labels, found.references.values, strict=True)),
     }
     answer(options.json, "\n".join(lines), document)
     return OK
@@ -92,7 +104,7 @@ def write(source: Data | GroupMoments, options: Any, path: str) -> Report:
             "sensitive_features": source.groups,
             "sample_weight": source.weight,
             "feature_names": source.columns.feature_names,
-            "target": target_of(source, getattr(options, "target", None)),
+            "target": target_of(source, options),
         }
     bars: list[Progress] = []
     with ExitStack() as stack:
@@ -115,6 +127,8 @@ def write(source: Data | GroupMoments, options: Any, path: str) -> Report:
             ),
             radius=options.radius,
             standardize=options.standardize,
+            clip=options.clip,
+            **small_groups_of(options),
             title=getattr(options, "title", None) or Path(options.data).name,
             progress=show,
         )

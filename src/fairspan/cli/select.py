@@ -9,11 +9,25 @@ import numpy as np
 
 from fairspan import words
 from fairspan.cli import OK, UsageError, console, summary
-from fairspan.cli.arguments import add_comparison_arguments, add_number, check_output, reference_of
+from fairspan.cli.arguments import (
+    add_comparison_arguments,
+    add_count_argument,
+    add_number,
+    add_scale_arguments,
+    add_small_group_arguments,
+    check_enough,
+    check_output,
+    reference_of,
+    small_groups_of,
+)
 from fairspan.cli.data import Data, add_json_argument, add_table_arguments, is_moments, load_data
+from fairspan.cli.sparse import refuse_sparse
 from fairspan.ground import defaults
+from fairspan.moments.file import check_counts
+from fairspan.moments.small_groups import treated
 from fairspan.selection.robust_cv import RobustFairPCACV
-from fairspan.storage.model_file import save_model
+from fairspan.solvers.ordering import ORDERS
+from fairspan.storage.model_file import WITHOUT, save_model
 
 _SHOWN = 8
 USAGE = "fairspan select DATA --sensitive COLUMN [-k K ...] [-o MODEL.npz] [options]"
@@ -31,7 +45,7 @@ have less error: compare several k with a budget."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     usual = RobustFairPCACV()
-    parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
+    parser.add_argument("data", metavar="DATA", help="csv, xlsx, npy or parquet table")
     add_table_arguments(parser)
     method = parser.add_argument_group("the candidates")
     text = "numbers of components (default: 2)"
@@ -43,32 +57,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = f"radii (default: {' '.join(map(str, radii))})"
     method.add_argument("--radii", type=float, nargs="+", default=radii, metavar="R", help=text)
     add_comparison_arguments(method, disparity="gap")
-    text = "divide features by their standard deviation, in each fold anew"
-    method.add_argument("--standardize", action="store_true", help=text)
-    add_number(method, "--folds", default=3, metavar="N", help="parts that are held out in turn")
+    add_scale_arguments(method)
+    add_small_group_arguments(method)
+    text = "order of the winner's components: nested and greedy make the first j good for every j"
+    method.add_argument("--order", choices=ORDERS, default="variance", help=text)
+    add_number(method, "--folds", default=3, metavar="N", help="number of folds")
     text = "the largest gap that the winner may have"
     method.add_argument("--gap-budget", type=float, metavar="GAP", help=text)
     text = "the largest total error that the winner may have"
     method.add_argument("--total-budget", type=float, metavar="ERROR", help=text)
-    add_number(method, "--seed", default=defaults.SEED, help="of the folds")
+    add_number(method, "--seed", default=defaults.SEED, help="seed of the folds")
     parser.add_argument("-o", "--output", metavar="MODEL.npz", help="where to save the winner")
+    add_count_argument(parser)
     add_json_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Search, save the winner, and tell who won."""
+    """Search, save the winner, and show it."""
+    if options.output is not None:
+        check_output(options.output, [options.data], (".npz",))
+    refuse_sparse(options.data, "select")
     if is_moments(options.data):
         raise UsageError("select needs the rows of a table; moments do not hold them.")
     if options.gap_budget is not None and options.total_budget is not None:
         raise UsageError("give --gap-budget or --total-budget, not both.")
-    if options.output is not None:
-        check_output(options.output, [options.data], (".npz",))
+    if options.folds < 2:
+        raise UsageError(f"--folds {options.folds} must be 2 or more.")
     data = load_data(options)
     moments = data.moments()
+    # Small groups that are merged are checked when they are saved.
+    kept = options.small_groups == "keep" and not options.no_moments
+    if options.output is not None and kept:
+        check_counts(moments, options.min_count, WITHOUT)
+    if options.small_groups != "total-only":
+        compared = treated(moments, **small_groups_of(options))
+        check_enough(compared, options.folds, f"held out in {options.folds} parts")
     search = _search(options, data, moments.labels)
     if options.output is not None:
         columns = data.columns.to_json()
-        save_model(search.best_estimator_, options.output, columns=columns)
+        save_model(
+            search.best_estimator_,
+            options.output,
+            moments=not options.no_moments,
+            columns=columns,
+            min_count=options.min_count,
+        )
     lines = summary.opening(options, moments, data)
     lines += [f"  means over {search.n_splits_} held-out parts", "", _table(search), ""]
     lines += [console.sentences(_winner(search))]
@@ -106,7 +139,9 @@ def _search(options: argparse.Namespace, data: Data, labels: Any) -> RobustFairP
         disparity=options.disparity,
         reference=reference_of(options, labels),
         standardize=options.standardize,
+        order=options.order,
         random_state=options.seed,
+        **small_groups_of(options),
     )
     return search.fit(data.X, sensitive_features=data.groups, sample_weight=data.weight)
 
@@ -137,8 +172,13 @@ def _table(search: RobustFairPCACV) -> str:
 def _winner(search: RobustFairPCACV) -> str:
     best, params = search.best_estimator_, search.best_params_
     size = words.plural(params["n_components"], "component")
-    proof = words.proof(best.result_.status, best.optimality_gap_, best.result_.is_hidden)
+    proof = words.proof(
+        best.result_.status,
+        best.optimality_gap_,
+        best.result_.is_hidden,
+        best.result_.failure_probability,
+    )
     return (
         f"The winner has {size}, fairness weight {params['fairness_weight']:g} and radius "
-        f"{params['radius']:g}; fitted to all rows: {proof}"
+        f"{params['radius']:g}, and was fitted to all rows. {proof}"
     )

@@ -15,6 +15,8 @@ from fairspan.cli import OK, UsageError
 from fairspan.cli.arguments import check_output
 from fairspan.cli.console import answer
 from fairspan.cli.data import add_json_argument, add_table_arguments, opened, read_features
+from fairspan.cli.sparse import is_sparse
+from fairspan.cli.wide import load_rows
 from fairspan.ground.atomic import replacing
 from fairspan.ground.extras import needing
 from fairspan.storage.model_file import read_model
@@ -34,12 +36,12 @@ not needed: the projection is blind to it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what a projection can be told."""
+    """Declare the arguments."""
     parser.add_argument("model", metavar="MODEL", help="what fairspan fit saved")
-    parser.add_argument("data", metavar="DATA", help="csv, npy or parquet table")
+    parser.add_argument("data", metavar="DATA", help="csv, xlsx, npy or parquet table")
     add_table_arguments(parser, groups=False)
-    text = "copy these columns beside the components, for instance an identifier"
-    parser.add_argument("--keep", nargs="+", metavar="COLUMN", help=text)
+    text = "also copy these columns, for instance an identifier"
+    parser.add_argument("--keep", nargs="+", action="extend", metavar="COLUMN", help=text)
     text = "a csv, npy, parquet or feather file"
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help=text)
     add_json_argument(parser)
@@ -52,9 +54,19 @@ def run(options: argparse.Namespace) -> int:
     model: Any = file.model
     if options.keep and output.suffix.lower() == ".npy":
         raise UsageError("--keep needs an output with column names: csv, parquet or feather.")
-    with opened(options) as files:
-        columns = _columns(model, files, file.columns)
-        X, kept, notes = read_features(files, columns, options)
+    kept: dict[Any, list[Any]] = {}
+    notes: list[str] = []
+    if is_sparse(options.data):
+        if options.keep:
+            raise UsageError(f"--keep needs a table, but {options.data!r} is a sparse matrix.")
+        X = load_rows(options.data)
+    elif output.suffix == options.data[-4:] == ".npy" and file.columns is None:
+        # Features alone, in the order of the fit: they stay in their file.
+        X = load_rows(options.data)
+    else:
+        with opened(options) as files:
+            columns = _columns(model, files, file.columns)
+            X, kept, notes = read_features(files, columns, options)
     names = [str(name) for name in model.get_feature_names_out()]
     # The columns were found by name just now.
     vars(model).pop("feature_names_in_", None)
@@ -70,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _columns(model: Any, files: Files, recipe: Any) -> Columns:
-    """Tell which columns are features: as when fitted, by the model's names, or by position."""
+    """Find which columns are features: as when fitted, by the model's names, or by position."""
     names = tuple(name for name in files.first.kinds if name not in files.first.index)
     is_named = isinstance(names[0], str)
     if recipe is not None:

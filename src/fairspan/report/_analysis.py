@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from fairspan.estimators.samadi import FairPCA
-from fairspan.exceptions import HiddenFeatureWarning, SmallGroupWarning
-from fairspan.fitting import Counting, Prepared
+from fairspan import words
+from fairspan.fitting import Prepared, least_largest_loss
 from fairspan.ground.types import BoolArray, FloatArray
-from fairspan.judging.dominance import DominatingProjection, dominated, improvement
-from fairspan.moments.group_moments import GroupMoments
+from fairspan.judging.improvement import DominatingProjection, dominated, improvement
+from fairspan.objectives.counting import Counting
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.report._curve import PageCurve, trace_page_curve
 from fairspan.report._settings import NOTIONS, Notion, Settings
 from fairspan.solvers import SolverOptions, SolverResult, solve
+from fairspan.solvers.result import settled
 from fairspan.solvers.two_groups.trace import TradeOff
 
 _EFFORT, _ALL_EFFORT = 0.05, 4.0
@@ -47,8 +45,8 @@ class Analysis:
         Number of components.
     pca, chosen : SolverResult
         Plain PCA, and the optimum of the report's setting.
-    fair_pca : FairPCA
-        The fitted method of that name.
+    fair_pca : SolverResult
+        The optimum of the method of that name.
     own : ndarray of shape (n_groups,)
         Each group's own best error.
     trade_off, curve : TradeOff and PageCurve, or None
@@ -58,17 +56,17 @@ class Analysis:
     better : DominatingProjection
         What improves on the chosen optimum most.
     dominated : ndarray of shape (n_optima,)
-        More groups: which optima some other known subspace improves on, for every group.
+        More groups: which optima some other subspace improves on, for every group.
     components : ndarray of shape (k, n_features)
         The chosen components, in PCA's basis.
     loadings : list of dict
-        The largest loadings of each component, beside PCA's.
+        The largest loadings of each component, next to PCA's.
     """
 
     k: int
     pca: SolverResult
     chosen: SolverResult
-    fair_pca: FairPCA
+    fair_pca: SolverResult
     own: FloatArray
     better: DominatingProjection
     trade_off: TradeOff | None = None
@@ -114,7 +112,7 @@ def analyse(
     weight, radius : float
         The setting of the report.
     settings : Settings
-        Where the sliders can stand.
+        Where the sliders can be set.
     notion : Notion
         What the report's own setting counts.
     effort : float
@@ -129,10 +127,11 @@ def analyse(
     """
     prepared, counting = data.prepared, Counting(disparity=notion[0], reference=notion[1])
     problem = prepared.problem(k)
-    own = np.array([found.errors[a] for a, found in enumerate(problem.own_best)])
+    own = problem.own_errors
     pca = solve(problem, Counting().objective(prepared.moments, 0.0, 0.0))
     objective = counting.objective(prepared.moments, weight, radius, problem)
-    fair_pca = _fair_pca(prepared.inner, k)
+    losses, _ = least_largest_loss(problem, prepared.inner)
+    fair_pca = settled(replace(losses, group_errors=problem.errors(losses.components.T)), problem)
     if problem.n_groups == 2:
         trade_off = TradeOff(problem)
         chosen = solve(problem, objective, boundary=trade_off.boundary)
@@ -149,21 +148,14 @@ def analyse(
         setting = (notion, weight, radius)
         found.optima = _optima(problem, data, settings, setting, chosen, effort, step)
         points = np.array([optimum.group_errors for optimum in found.optima])
-        found.dominated = dominated(problem, points, games=False)
+        slopes = [optimum.bound_weights for optimum in found.optima]
+        # Gains that do not show are not worth a word: the optima of the stops are rougher.
+        share = words.RULES["small"] / 100
+        found.dominated = dominated(problem, points, slopes=slopes, share=share)
     found.components, _ = prepared.canonical(chosen.components)
     plain_components, _ = prepared.canonical(pca.components)
     found.loadings = _loadings(data.feature_names, found.components, plain_components)
     return found
-
-
-def _fair_pca(small: GroupMoments, k: int) -> FairPCA:
-    with warnings.catch_warnings():
-        # The report states what is proved, and the sizes of the groups.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", SmallGroupWarning)
-        # Coordinates in a basis are no features of the data.
-        warnings.simplefilter("ignore", HiddenFeatureWarning)
-        return FairPCA(k).fit_moments(small)
 
 
 def _optima(

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import check_array
 
+from fairspan.estimators.clipping import clipped
 from fairspan.estimators.robust import RobustFairPCA
-from fairspan.fitting import Counting, prepare, warn_of_small_groups
+from fairspan.fitting import moments_of, prepare, warn_of_small_groups
 from fairspan.ground import defaults
 from fairspan.ground.parameters import (
+    check_choice,
     check_components,
     check_flag,
     check_integer,
     check_number,
     is_listing,
+    not_used,
 )
-from fairspan.ground.renamed import not_used
-from fairspan.ground.rows import check_weights
+from fairspan.ground.rows import check_weights, is_wide, named_column
 from fairspan.ground.types import FLOATS
 from fairspan.inference.verdicts import verdict
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.groups import encode_groups
-from fairspan.moments.projection import moments_of
+from fairspan.moments.groups import ask_for_more, encode_groups, relabelled
+from fairspan.moments.small_groups import groups_as_fitted, treated
+from fairspan.objectives.counting import Counting
+from fairspan.products import RowParts
 from fairspan.report._analysis import Analysis, Data, analyse, effort_each, n_solves
 from fairspan.report._content import (
     Report,
@@ -48,10 +54,15 @@ SCOPE = (
     "a guarantee of fairness downstream: equal errors do not make a classifier fair, and a "
     "projection that serves groups alike may still reveal who belongs to which."
 )
+_WIDE = (
+    "With many features use RobustFairPCA, certify and fairness_frontier, which work without them; "
+    "fairness_frontier(X, k, sensitive_features=...).plot() shows the trade-off."
+)
 _COMPONENTS_TWO, _COMPONENTS_MORE = 8, 4
-"""Most components of the slider unless told otherwise: for two groups, and for more."""
+"""Most components of the slider by default: for two groups, and for more."""
 
 
+@named_column
 def build(
     X: Any,
     *,
@@ -62,10 +73,13 @@ def build(
     reference: str | Mapping[Any, float] = "none",
     radius: float = defaults.RADIUS,
     standardize: bool = False,
+    clip: float | None = None,
     feature_names: Sequence[str] | None = None,
     title: str | None = None,
     sample_weight: Any = None,
     target: Any = None,
+    small_groups: str = "keep",
+    min_rows: int = defaults.MIN_ROWS,
     max_components: int | None = None,
     n_bootstrap: int | None = None,
     include_rows: bool = False,
@@ -78,8 +92,9 @@ def build(
     ----------
     X : array-like of shape (n_samples, n_features) or GroupMoments
         The data, or its moments; a report made from moments has no verdict about new rows.
-    sensitive_features : array-like, frame or dict
-        The group of each row of X; at least two groups.
+    sensitive_features : array-like, frame, dict or str
+        The group of each row of X; at least two groups. A str names a column of X, which is then
+        not a feature.
     n_components : int, default=2
         Number of components, from 1 to n_features - 1.
     fairness_weight : float, default=1.0
@@ -92,6 +107,9 @@ def build(
         Size of the ambiguity set, as in RobustFairPCA.
     standardize : bool, default=False
         Divide features by their standard deviation over all rows.
+    clip : float, optional
+        Clip features at this number of standard deviations from their mean, as in RobustFairPCA; it
+        needs rows.
     feature_names : sequence of str, optional
         Names of the features; those of a frame are known.
     title : str, optional
@@ -101,6 +119,10 @@ def build(
     target : array-like of shape (n_samples,), optional
         What a model is to predict: the page then shows what a model trained on each projection
         does to the groups, as :func:`fairspan.assess_downstream` measures it.
+    small_groups : {"keep", "pool"}, default="keep"
+        What becomes of groups with fewer than ``min_rows`` rows, as in RobustFairPCA.
+    min_rows : int, default=5
+        The fewest rows of a group that is not small.
     max_components : int, optional
         The largest number of components to look at; n_components at least. By default 8 for two
         groups and 4 for more, whose every stop is solved beforehand.
@@ -137,10 +159,25 @@ def build(
     check_integer("random_state", random_state, 0)
     not_used("n_bootstrap", n_bootstrap)
     if title is not None and not isinstance(title, str):
-        raise TypeError(f"title={title!r} is not a text.")
+        raise TypeError(f"title={title!r} must be a string.")
     if progress is not None and not callable(progress):
-        raise TypeError(f"progress={progress!r} cannot be called.")
+        raise TypeError(f"progress={progress!r} must be callable.")
+    check_choice("small_groups", small_groups, ("keep", "pool"))
+    check_integer("min_rows", min_rows, 1)
     moments, rows = _read(X, sensitive_features, sample_weight)
+    if small_groups == "pool":
+        moments = treated(moments, small_groups, min_rows)
+        if rows is not None:
+            groups = groups_as_fitted(rows.groups, moments.labels, small_groups)
+            rows = replace(rows, groups=groups, given=relabelled(groups, ()))
+    shown = rows
+    if clip is not None:
+        if rows is None:
+            raise ValueError("clip needs the rows, which moments do not hold; give X.")
+        shown = replace(rows, X=clipped(rows.X, clip, sample_weight))
+        names = moments.feature_names
+        moments = moments_of(shown.X, sensitive_features, sample_weight)
+        moments = replace(moments, feature_names=names)
     if include_rows and rows is None:
         raise ValueError("include_rows=True needs the rows, which moments do not hold; give X.")
     if target is not None and rows is None:
@@ -160,6 +197,7 @@ def build(
         reference=reference,
         radius=size,
         standardize=standardize,
+        clip=clip,
     )
     verdicts = _verdicts(recipe, data, rows, found, random_state)
     content = {
@@ -174,6 +212,7 @@ def build(
             "notion": settings.notions.index(notion),
             "radius": size,
             "standardize": bool(standardize),
+            "clip": None if clip is None else float(clip),
         },
         "notions": [notion_of(one, moments) for one in settings.notions],
         "stops": {"components": numbers, "weights": settings.weights, "radii": settings.radii},
@@ -188,16 +227,21 @@ def build(
         known = rows.X, target, rows.given, rows.weight
         content["decisions"] = decisions(recipe, *known, random_state)
     if include_rows:
-        content["projected"] = projected_rows(data, rows, found[n_components - 1], random_state)
+        content["projected"] = projected_rows(data, shown, found[n_components - 1], random_state)
     return Report(content)
 
 
 def _read(X: Any, sensitive_features: Any, sample_weight: Any) -> tuple[GroupMoments, Rows | None]:
-    moments = moments_of(X, sensitive_features, sample_weight)
+    if isinstance(X, RowParts) or (issparse(X) and is_wide(X)):
+        raise ValueError(f"A report needs moments of features by features, or dense rows. {_WIDE}")
+    try:
+        moments = moments_of(X, sensitive_features, sample_weight)
+    except MemoryError as error:
+        raise MemoryError(f"{error} {_WIDE}") from None
     if moments.n_groups < 2:
         raise ValueError(
-            f"There is {moments.n_groups} group; a report compares at least 2. Pass "
-            "sensitive_features=..., one label for each row."
+            f"There is {moments.n_groups} group; a report compares at least 2. "
+            f"{ask_for_more(moments.labels)}"
         )
     if isinstance(X, GroupMoments):
         return moments, None
@@ -212,7 +256,7 @@ def _numbers_of_components(
     k, d = check_components(n_components, moments.n_features), moments.n_features
     if k == d:
         raise ValueError(
-            f"n_components={k} keeps all {d} features, so that nothing is lost and there is "
+            f"n_components={k} keeps all {d} features, so nothing is lost and there is "
             f"nothing to report; use at most n_features - 1 = {d - 1}."
         )
     if max_components is None:
@@ -246,7 +290,7 @@ def _analyses(
     settings: Settings,
     progress: Callable[[int, int], None] | None,
 ) -> list[Analysis]:
-    """Look at every number of components, and tell how far the work is."""
+    """Look at every number of components, and report progress."""
     total, done = n_solves(settings, numbers), 0
 
     def step() -> None:

@@ -91,8 +91,15 @@ def _marks(plot: Any, name: str) -> None:
     """Reference points and, on top, the chosen one; a tooltip names each."""
     from bokeh.models import HoverTool
 
-    style = {"marker": "marker", "fill_color": "colour", "size": "size", "line_width": 1.5}
-    columns = ("marker", "colour", "size", "name")
+    columns = ("marker", "colour", "edge", "alpha", "size", "name")
+    style = {
+        "marker": "marker",
+        "fill_color": "colour",
+        "fill_alpha": "alpha",
+        "line_color": "edge",
+        "line_width": 1.5,
+        "size": "size",
+    }
     marks = _draw(plot, "scatter", f"marks-{name}", *columns, **style)
     plot.add_tools(HoverTool(renderers=[marks], tooltips=[("", "@name")]))
 
@@ -122,7 +129,7 @@ def _groups(n_groups: int) -> Any:
     from bokeh.core.properties import value
     from bokeh.models import FixedTicker
 
-    plot = _figure("groups", "mean squared error", "", 84 + 56 * n_groups)
+    plot = _figure("groups", "mean squared error", "", 140)
     for name in ("pca", "chosen"):
         source = _source(f"bars-{name}", "y", "error", "text")
         plot.hbar("y", right="error", left=0, height=0.34, source=source, name=f"glyph-bars-{name}")
@@ -158,12 +165,13 @@ def _sizes(content: dict[str, Any]) -> Any:
 def _loadings(n_features: int) -> Any:
     from bokeh.models import FixedTicker, Span
 
-    plot = _figure("loadings", "loading", "", 84 + 22 * n_features)
-    source = _source("loadings", "y", "pca", "chosen", "feature")
-    plot.segment("pca", "y", "chosen", "y", source=source, line_width=2, name="glyph-shift")
+    plot = _figure("loadings", "loading", "", 84 + 24 * n_features)
+    source = _source("loadings", "y_pca", "y_chosen", "pca", "chosen", "feature")
+    ends = ("pca", "y_pca", "chosen", "y_chosen")
+    plot.segment(*ends, source=source, line_width=2, name="glyph-shift")
     for name, marker, size in (("pca", "circle", 9), ("chosen", "diamond", 11)):
         style = {"marker": marker, "size": size, "name": f"glyph-loading-{name}"}
-        plot.scatter(name, "y", source=source, **style)
+        plot.scatter(name, f"y_{name}", source=source, **style)
     plot.add_layout(Span(location=0, dimension="height", line_width=1, name="span-zero"))
     plot.yaxis.ticker = FixedTicker(ticks=list(range(n_features)))
     plot.yaxis.name = "axis-loadings"

@@ -15,8 +15,9 @@ from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.report._analysis import Analysis, Data
+from fairspan.report._card import model_card
 from fairspan.report._curve import TOLERANCE, trace_back
-from fairspan.report._page import findings, html_page, model_card
+from fairspan.report._page import findings, html_page
 from fairspan.report._settings import Notion
 from fairspan.solvers.result import SolverResult
 from fairspan.words import Findings, Verdict, group_name
@@ -27,7 +28,7 @@ _ROWS_SHOWN = 2000
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows behind the moments, for what moments cannot tell.
+    """The rows behind the moments, for what moments do not contain.
 
     Attributes
     ----------
@@ -62,7 +63,7 @@ class Report:
 
     @property
     def headline(self) -> str:
-        """How plain PCA serves the groups, on new rows if there are rows to tell."""
+        """How plain PCA serves the groups, on new rows if rows were given."""
         return self.findings.headline
 
     @property
@@ -128,7 +129,7 @@ def page_data(found: Analysis, verdict: Verdict | None) -> dict[str, Any]:
             "lower_bound": float(found.chosen.lower_bound),
             "better": asdict(found.better.finding),
         },
-        "fair_pca": _result(found.fair_pca.result_),
+        "fair_pca": _result(found.fair_pca),
         "own": plain(found.own),
         "verdict": None if verdict is None else _values(verdict),
         "loadings": [

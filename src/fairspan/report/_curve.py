@@ -37,8 +37,10 @@ _SHORT = 1e-9
 """Arcs shorter than this share of their errors are a point."""
 _MOST_LINES = 1500
 """The search ends there; the accuracy reached is reported."""
+_MOST_UNPROVED = 150
+"""The same where rounding hides features: no accuracy is claimed there."""
 _SOME = 13
-"""Of the settings, every so many show where to split; no divisor of the number of radii."""
+"""One setting of this many shows where to split; not a divisor of the number of radii."""
 _BISECTIONS = 40
 
 
@@ -69,7 +71,7 @@ def trace_page_curve(boundary: Boundary, settings: Settings) -> PageCurve:
     boundary : Boundary
         Lines already known, those at -45, 0, 45, 90 and 135 degrees among them.
     settings : Settings
-        Where the sliders can stand.
+        Where the sliders can be set.
 
     Returns
     -------
@@ -81,6 +83,7 @@ def trace_page_curve(boundary: Boundary, settings: Settings) -> PageCurve:
     lines = refine(
         boundary, [line for line in boundary.lines if ends[0] <= line.angle <= ends[1]], math.inf
     )
+    most = _MOST_UNPROVED if boundary.problem.has_hidden_features else _MOST_LINES
     foretold: set[tuple[float, float]] = set()
     # Some of the settings show almost every arc to split; all of them have the last word.
     for every in (_SOME, 1):
@@ -92,7 +95,7 @@ def trace_page_curve(boundary: Boundary, settings: Settings) -> PageCurve:
                 for arc, gap, holds in zip(_arcs(lines), gaps, optimal, strict=True)
                 if _is_wide(*arc) and (gap > TOLERANCE or (holds and _name(*arc) not in foretold))
             ]
-            if not split or len(lines) > _MOST_LINES:
+            if not split or len(lines) > most:
                 break
             for left, right in split:
                 middle = boundary.add(_middle(left, right))

@@ -10,6 +10,7 @@ from fairspan.downstream import assess_downstream
 from fairspan.downstream.candidates import METHODS
 from fairspan.downstream.reading import against_pca, shown_metrics, with_interval
 from fairspan.estimators.robust import RobustFairPCA
+from fairspan.words import plural
 
 _SPLITS = 5
 
@@ -56,12 +57,15 @@ def decisions(
             random_state=seed,
         )
     cells: dict[str, list[str]] = {}
+    classes = result.classes or ()
     for metric in shown_metrics(result):
         for row in result.summary(metric):
             if row["group"] is None:
                 cells.setdefault(row["method"], []).append(with_interval(row))
     return {
         "model": result.model,
+        "components": int(recipe.n_components),
+        "positive": classes[1] if len(classes) == 2 else None,
         "splits": _SPLITS,
         "heads": [name.replace("_", " ") for name in shown_metrics(result)],
         "rows": cells,
@@ -73,10 +77,8 @@ def decisions(
 
 
 def decisions_panel(content: dict[str, Any]) -> str:
-    """Show the decisions as a table; nothing if the report has no target."""
+    """Show the decisions as a table."""
     found = content["decisions"]
-    if found is None:
-        return ""
     heads = "".join(f"<th>{html.escape(name)}</th>" for name in ["method", *found["heads"]])
     body = "".join(
         f'<tr><th scope="row">{html.escape(name)}</th>'
@@ -85,9 +87,12 @@ def decisions_panel(content: dict[str, Any]) -> str:
         for name, cells in found["rows"].items()
     )
     about = (
-        f"{found['model']} on each projection, measured on held-out rows: means of "
+        f"{found['model']} of the target after each projection of the standardised features to "
+        f"{plural(found['components'], 'component')}, measured on held-out rows: means of "
         f"{found['splits']} random splits with 95 % intervals, corrected for their overlap."
     )
+    if found["positive"] is not None:
+        about += f" The positive class is {found['positive']!r}."
     return (
         f'<p class="muted">{html.escape(about)}</p><div class="wide"><table id="decisions"><thead>'
         f"<tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"

@@ -1,4 +1,4 @@
-"""A report's content as texts: the html page with everything inside, and the model card."""
+"""A report's content as one html page with everything inside, and what both page and card say."""
 
 from __future__ import annotations
 
@@ -17,28 +17,33 @@ from fairspan.report._scree import scree_panel
 _SCRIPTS = ("state.js", "optimum.js", "words.js", "charts.js", "page.js")
 _WIDE = '<div class="wide">'
 """Panels that hold this take the whole width of the page."""
-_SENTENCES = ("headline", "change", "fitted", "effect", "payers", "caveats", "proof")
-_CODE = """\
+_MANY = 8
+"""More groups are sorted by error and folded to the worst and the best."""
+_SENTENCES = ("headline", "change", "fitted", "effect", "variance", "payers", "caveats", "proof")
+CODE = """\
 from fairspan import RobustFairPCA
 
 pca = RobustFairPCA(
     {n_components},
     fairness_weight={fairness_weight},{comparison}
     radius={radius},
-    standardize={standardize},
+    standardize={standardize},{clipping}
 ).fit(X, sensitive_features=groups)"""
+"""The call that makes the model of a setting."""
 
 
 def findings(content: dict[str, Any], page: dict[str, Any] | None = None) -> words.Findings:
     """Give what there is to say about the report's own weight and radius, and components."""
-    page = page or _own_page(content)
+    page = page or own_page(content)
     pca, chosen, groups = page["pca"], page["chosen"], content["groups"]
+    notion = content["notions"][content["setting"]["notion"]]
     shares = [group["share"] for group in groups]
-    totals = (float(sum(map(mul, shares, point["errors"]))) for point in (pca, chosen))
+    plain, fair = (float(sum(map(mul, shares, point["errors"]))) for point in (pca, chosen))
+    variance = content["data"]["variance"]
     return words.Findings(
         [group["label"] for group in groups],
         (pca["errors"], chosen["errors"]),
-        (next(totals), next(totals)),
+        (plain, fair),
         n_components=page["k"],
         n_features=content["data"]["features"],
         status=chosen["status"],
@@ -46,11 +51,21 @@ def findings(content: dict[str, Any], page: dict[str, Any] | None = None) -> wor
         hidden=(pca["hidden"], chosen["hidden"]),
         verdict=_verdict(page),
         better=words.Better(**chosen["better"]),
-        disparity=content["notions"][content["setting"]["notion"]]["disparity"],
+        disparity=notion["disparity"],
+        fairness_weight=content["setting"]["fairness_weight"],
+        kept=(1 - plain / variance, 1 - fair / variance),
+        references=_references(notion["reference"], page),
     )
 
 
-def _own_page(content: dict[str, Any]) -> dict[str, Any]:
+def _references(given: str | list[float], page: dict[str, Any]) -> words.References | None:
+    """Give what errors are compared with, as the page's switch knows it."""
+    if given == "none":
+        return None
+    return words.References(page["own"] if isinstance(given, str) else given, given == "own")
+
+
+def own_page(content: dict[str, Any]) -> dict[str, Any]:
     page: dict[str, Any] = content["by_components"][content["setting"]["n_components"] - 1]
     return page
 
@@ -59,39 +74,10 @@ def _verdict(page: dict[str, Any]) -> words.Verdict | None:
     return None if page["verdict"] is None else words.Verdict(**page["verdict"])
 
 
-def model_card(content: dict[str, Any]) -> str:
-    """Write the model card of a report's setting.
-
-    Parameters
-    ----------
-    content : dict
-        The content of a report.
-
-    Returns
-    -------
-    str
-        A Markdown text; names are escaped.
-    """
-    facts = {
-        name: "\n".join(f"- {key}: {value}" for key, value in some.items())
-        for name, some in _facts(content).items()
-    }
-    comparison = content["notions"][content["setting"]["notion"]]["code"]
-    code = f"```python\n{_CODE.format(**content['setting'], comparison=comparison)}\n```"
-    sections = {
-        "Data": facts["Data"],
-        "Errors on the fitted rows": _markdown(_group_table(content)),
-        "Errors on new rows": _markdown(_new_rows_table(content)),
-        "Model": f"{facts['Model']}\n\n{code}",
-        "Result": facts["Result"],
-        "Scope": content["scope"],
-        "Versions": _versions(content),
-    }
-    top = [
-        f"# Model card: {_escaped(content['title'])}",
-        "\n".join(map(_escaped, findings(content).sentences)),
-    ]
-    return "\n\n".join([*top, *(f"## {name}\n\n{text}" for name, text in sections.items())]) + "\n"
+def clipping(content: dict[str, Any]) -> str:
+    """Give the argument that clips, as Python; nothing where it is the default."""
+    clip = content["setting"].get("clip")
+    return "" if clip is None else f"\n    clip={clip},"
 
 
 def require_bokeh() -> None:
@@ -125,12 +111,15 @@ def html_page(content: dict[str, Any]) -> str:
     library = "\n".join(Resources(mode="inline", components=["bokeh"], log_level="error").js_raw)
     texts = {name: content[name] for name in ("title", "scope")} | _captions(content)
     panels = [
-        f'<section class="card"><h2>{html.escape(title)}</h2>{shown}</section>'
-        for title, panel in PANELS.items()
-        if (shown := panel(content))
+        f'<details open class="card"><summary><h2>{html.escape(title)}</h2></summary>{shown}'
+        "</details>"
+        for key, (title, panel) in PANELS.items()
+        if content[key] is not None and (shown := panel(content))
     ]
     parts = {name: _joined(html.escape(text)) for name, text in texts.items()} | {
+        "find": _find(content),
         "new_rows": _new_rows(content),
+        "card": _card(content),
         "wide_panels": "".join(panel for panel in panels if _WIDE in panel),
         "panels": "".join(panel for panel in panels if _WIDE not in panel),
         "style": _colours() + _file("page.css"),
@@ -149,12 +138,12 @@ def _joined(text: str) -> str:
     return text.replace(" %", "&nbsp;%")
 
 
-def _card_panel(content: dict[str, Any]) -> str:
+def _card(content: dict[str, Any]) -> str:
     """The model card's facts, which do not follow the sliders."""
-    facts = [fact for some in _facts(content).values() for fact in some.items()]
+    facts = [fact for some in card_facts(content).values() for fact in some.items()]
     rows = (
         f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>"
-        for name, text in [*facts, ("versions", _versions(content))]
+        for name, text in [*facts, ("versions", versions(content))]
     )
     return (
         '<p class="muted">Describes the report&rsquo;s own setting, not that of the sliders.</p>'
@@ -164,33 +153,49 @@ def _card_panel(content: dict[str, Any]) -> str:
 
 def _new_rows(content: dict[str, Any]) -> str:
     """Give the table of errors by cross-fitting, which do not follow the sliders."""
-    header, *rows = _new_rows_table(content)
+    header, *rows = new_rows_table(content)
     if not rows:
         return f"<p>{html.escape(header[0])}</p>"
+    if len(content["groups"]) > _MANY:
+        known = own_page(content)["verdict"]
+        errors = [
+            error if size >= words.LEAST_ROWS else -1.0
+            for error, size in zip(known["errors"], known["sizes"], strict=True)
+        ]
+        rows = [rows[a] for a in sorted(range(len(rows)), key=lambda a: -errors[a])]
     lines = [
         f'<th scope="row">{html.escape(name)}</th>'
         f"<td>{count}</td>"
         + "".join(
-            f"<td>{error} <small>({ends}</small></td>"
-            for error, _, ends in (html.escape(cell).partition(" (") for cell in cells)
+            f"<td>{error} <small>{mark}{ends}</small></td>"
+            for error, mark, ends in (html.escape(cell).partition("(") for cell in cells)
         )
         for name, count, *cells in rows
     ]
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in header)
     return (
         '<p class="muted">Each row is measured by a projection that was fitted without it, at the '
-        "report&rsquo;s own setting, not that of the sliders.</p>"
+        f"report&rsquo;s own setting, not that of the sliders.</p>{_find(content)}"
         f'<div class="scroll"><table id="new-rows"><thead><tr>{head}</tr></thead><tbody>'
         f"{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table></div>"
     )
 
 
+def _find(content: dict[str, Any]) -> str:
+    """Give the means to find one of many groups, which the script fills."""
+    if len(content["groups"]) <= _MANY:
+        return ""
+    return (
+        '<p class="find"><input type="search" aria-label="Find a group" placeholder="Find a group">'
+        '<button type="button" class="plain"></button><span class="muted"></span></p>'
+    )
+
+
 PANELS = {
-    "Decisions": decisions_panel,
-    "Keeping the first components": scree_panel,
-    "Model card": _card_panel,
+    "decisions": ("Decisions", decisions_panel),
+    "nested": ("Keeping the first components", scree_panel),
 }
-"""Sections that need no script: titles, and functions from a report's content to html."""
+"""Sections that need no script: what of the content each shows, its title, and how."""
 
 
 def embedded_json(value: Any) -> str:
@@ -222,6 +227,8 @@ def _page_data(content: dict[str, Any]) -> dict[str, Any]:
         known["elsewhere"] = found.elsewhere
         better = words.Better(**page["chosen"]["better"])
         known["chosen"] = proved(page["chosen"])
+        # What minimises a sum of all errors is dominated by nothing.
+        known["pca"] = proved(page["pca"]) | {"dominated": False}
         known["chosen"] |= {"better": better.sentence, "dominated": better.matters}
         if "curve" in page:
             known["curve"] = proved(page["curve"] | {"proved": page["curve"]["accuracy"]})
@@ -232,7 +239,10 @@ def _page_data(content: dict[str, Any]) -> dict[str, Any]:
         "words": {"templates": words.TEMPLATES, "rules": words.RULES},
         "method": words.Findings.method,
         "names": list(map(words.quoted, labels)),
-        "code": _CODE,
+        "code": CODE,
+        "many": _MANY,
+        "few": words.FEW_ROWS,
+        "clipping": clipping(content),
         "palette": {"light": palette.LIGHT, "dark": palette.DARK, "series": palette.SERIES},
         "short_labels": list(map(safe_label, labels)),
         "short_features": {name: safe_label(name, 22) for name in features},
@@ -249,6 +259,7 @@ def _captions(content: dict[str, Any]) -> dict[str, str]:
     return {
         **{name: getattr(found, name) for name in _SENTENCES},
         "kind": " ".join(kind),
+        "few": few_rows_note(content),
         "where": "on the edge of" if content["data"]["features"] == 2 else "in",
         "accuracy": words.share_at_most(max((curve["accuracy"] for curve in curves), default=0.0)),
         "solved": str(len(stops["weights"]) * len(stops["radii"])),
@@ -258,11 +269,13 @@ def _captions(content: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _facts(content: dict[str, Any]) -> dict[str, dict[str, str]]:
+def card_facts(content: dict[str, Any]) -> dict[str, dict[str, str]]:
     """What there is to say about data, model and result."""
     data, setting, found = content["data"], content["setting"], findings(content)
     chosen = content["by_components"][setting["n_components"] - 1]["chosen"]
     result = {"proof": found.proof, "objective": f"{chosen['objective']:.8g}"}
+    if found.variance:
+        result["variance kept"] = found.variance
     if not chosen["hidden"]:
         result["proved lower bound"] = words.at_least(chosen["lower_bound"], 8)
         result["relative gap between them"] = words.share_at_most(found.gap)
@@ -283,12 +296,17 @@ def _facts(content: dict[str, Any]) -> dict[str, dict[str, str]]:
             "counts": f"the {content['notions'][setting['notion']]['name']}",
             "radius": f"{setting['radius']:g} (in squared units of the data)",
             "features standardised": "yes" if setting["standardize"] else "no",
+            **_clip_fact(setting.get("clip")),
         },
         "Result": result,
     }
 
 
-def _versions(content: dict[str, Any]) -> str:
+def _clip_fact(clip: float | None) -> dict[str, str]:
+    return {} if clip is None else {"features clipped": f"at {clip:g} standard deviations"}
+
+
+def versions(content: dict[str, Any]) -> str:
     return ", ".join(f"{name} {number}" for name, number in content["versions"].items())
 
 
@@ -307,44 +325,23 @@ def _colours() -> str:
     )
 
 
-def _group_table(content: dict[str, Any]) -> list[list[str]]:
-    """Give the errors on the fitted rows, with a header."""
-    page = _own_page(content)
-    rows = [["group", "rows", "PCA", words.Findings.method]]
-    for a, group in enumerate(content["groups"]):
-        errors = (page[name]["errors"][a] for name in ("pca", "chosen"))
-        rows.append([group["label"], f"{group['rows']:,}", *map(words.number, errors)])
-    return rows
-
-
-def _new_rows_table(content: dict[str, Any]) -> list[list[str]]:
+def new_rows_table(content: dict[str, Any]) -> list[list[str]]:
     """Give the errors on new rows, with a header, or why there are none."""
-    found, page = findings(content), _own_page(content)
+    found, page = findings(content), own_page(content)
     known = _verdict(page)
     if known is None:
         return [[found.caveats or found.headline]]
     if not known.errors:
         return [[known.headline]]
-    sides = [(known.errors, known.intervals)]
-    if known.fair_errors:
-        sides.append((known.fair_errors, known.fair_intervals))
+    sides = [False, True] if known.fair_errors else [False]
     rows = [["group", "rows", "PCA", known.method][: 2 + len(sides)]]
     for a, label in enumerate(known.labels):
-        cells = [words.bracketed(errors[a], ends[a]) for errors, ends in sides]
-        rows.append([label, f"{known.rows[a]:,}", *cells])
+        cells = [known.on_new_rows(a, fair) for fair in sides]
+        rows.append([label, words.counted(known.rows[a]), *cells])
     return rows
 
 
-def _markdown(rows: list[list[str]]) -> str:
-    header, *body = ([_escaped(cell) for cell in row] for row in rows)
-    if not body:
-        return header[0]
-    line = ["---", *["---:"] * (len(header) - 1)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (header, line, *body))
-
-
-def _escaped(text: str) -> str:
-    """Escape what Markdown or HTML would read as markup."""
-    plain = " ".join(text.split())
-    plain = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_{}\[\]#|~$!])", r"\\\1", plain)
+def few_rows_note(content: dict[str, Any]) -> str:
+    """Explain the mark of groups with few rows, if there are any."""
+    marked = any(group["rows"] < words.FEW_ROWS for group in content["groups"])
+    return words.TEMPLATES["marked"].format(few=words.FEW_ROWS) if marked else ""

@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 
 from fairspan import words
-from fairspan.fitting import Counting
 from fairspan.ground import palette
+from fairspan.objectives.counting import Counting
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.report._analysis import Analysis, Data
 from fairspan.report._settings import Notion
 from fairspan.solvers.ordering import nested_basis, of_size
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 250, 44, 34
-_NAMED = 8
-"""Most groups that are drawn: those with the largest and the smallest errors."""
 
 
 def nested_prefixes(
@@ -72,6 +70,8 @@ def scree_panel(content: dict[str, Any]) -> str:
         f"{setting['radius']:g}. Above each number: by how much their objective exceeds that of "
         "the best projection with as many."
     )
+    if len(content["groups"]) > 2:
+        about += f" {html.escape(words.TEMPLATES['searched order'])}"
     return f'<p class="muted">{about}</p>{_drawing(content)}'
 
 
@@ -83,16 +83,17 @@ def _drawing(content: dict[str, Any]) -> str:
     x = _LEFT + step * np.arange(n)
     y = _HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - 44) * errors / top
     order = np.argsort(-errors[0])
-    if len(order) > _NAMED:
-        order = np.concatenate([order[: _NAMED // 2], order[-(_NAMED // 2) :]])
+    if len(order) > palette.LINES:
+        order = np.concatenate([order[: palette.LINES // 2], order[-(palette.LINES // 2) :]])
     parts, legend = [], []
     for place, a in enumerate(order):
-        color = palette.SERIES[place % len(palette.SERIES)]
+        # The first is as dark as night: there it is the colour of the text.
+        color = ("var(--text)", *palette.SERIES[1:])[place % len(palette.SERIES)]
         path = " ".join(f"{u:.1f},{v:.1f}" for u, v in zip(x, y[:, a], strict=True))
-        line = f'fill="none" stroke="{color}" stroke-width="2"'
+        line = f'style="fill:none;stroke:{color};stroke-width:2"'
         parts.append(f'<polyline points="{path}" {line}/>')
         parts += [
-            f'<circle cx="{u:.1f}" cy="{v:.1f}" r="3.5" fill="{color}"/>'
+            f'<circle cx="{u:.1f}" cy="{v:.1f}" r="3.5" style="fill:{color}"/>'
             for u, v in zip(x, y[:, a], strict=True)
         ]
         name = html.escape(content["groups"][a]["label"])
@@ -101,8 +102,8 @@ def _drawing(content: dict[str, Any]) -> str:
     parts.append(f'<path d="M{_LEFT - 14} {base}H{_WIDTH - 20}" stroke="currentColor"/>')
     text = 'fill="currentColor" font-size="12" text-anchor="middle"'
     for j, at in enumerate(x):
-        price = words.percent(nested["excess"][j]) if nested["excess"][j] >= 5e-5 else ""
-        price = f"+{price}" if price else "best"
+        price = nested["excess"][j]
+        price = "best" if price < 5e-5 else words.signed_percent(price)
         price += "" if nested["status"][j] == "optimal" else "?"
         parts.append(f'<text x="{at:.1f}" y="{base + 17}" {text}>{j + 1}</text>')
         parts.append(f'<text x="{at:.1f}" y="18" {text}>{html.escape(price)}</text>')

@@ -1,4 +1,4 @@
-"""Where the sliders of a report can stand, and what the objective is at all of these settings.
+"""Where the sliders of a report can be set, and what the objective is at all of these settings.
 
 The objective of two groups is written here for all settings at once; the tests hold it against
 :class:`fairspan.objectives.robust.RobustFairObjective`.
@@ -15,12 +15,13 @@ import numpy as np
 
 from fairspan.ground.types import FloatArray, IntArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.objectives.by_group import references_of
+from fairspan.objectives.counting import references_of
+from fairspan.words import TEMPLATES
 
 _FINE_WEIGHTS = (0.01, 100.0, 61)
 _COARSE_WEIGHTS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 _FINE_RADII, _COARSE_RADII = 25, 3
-"""Fine stops where the page solves by itself, coarse ones where each has been solved before."""
+"""Fine stops where the page solves on its own, coarse ones where each has been solved before."""
 _LARGEST_RADIUS = 0.03
 """The largest radius of a group, as a share of the total variance."""
 _SMALLEST_RADIUS = 1e-4
@@ -36,10 +37,10 @@ class Notion(NamedTuple):
     @property
     def name(self) -> str:
         """What the page's switch calls it."""
-        beyond = {"none": "", "own": " beyond each group's own best"}
-        given = self.reference if isinstance(self.reference, str) else ""
         what = {"gap": "gap between errors", "largest": "largest error"}[self.disparity]
-        return what + beyond.get(given, " beyond the given references")
+        if self.reference == "none":
+            return what
+        return f"{what} above {TEMPLATES['each own' if self.reference == 'own' else 'each given']}"
 
     @property
     def code(self) -> str:
@@ -74,7 +75,7 @@ class Settings:
     own : ndarray of shape (n_groups,) or None
         Each group's own best error, for the number of components in question.
     every : int
-        Of all combinations only every so many are looked at.
+        Only one of this many combinations is looked at.
     """
 
     weights: list[float]

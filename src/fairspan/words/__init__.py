@@ -5,7 +5,6 @@ about the same result. It knows plain values only. The page's script fills the s
 same rules, both of which it is given as data.
 """
 
-from fairspan.ground.numbers import at_least, at_most, number, percent, share_at_most
 from fairspan.words.findings import (
     Findings,
     excess,
@@ -23,8 +22,21 @@ from fairspan.words.payers import (
     visible_gain,
     who_pays,
 )
-from fairspan.words.templates import RULES, TEMPLATES, group_name, plural, quoted
-from fairspan.words.verdict import FEW_ROWS, LEAST_ROWS, Verdict, bracketed
+from fairspan.words.references import References
+from fairspan.words.templates import RULES, TEMPLATES
+from fairspan.words.verdict import FEW_ROWS, LEAST_ROWS, Verdict, counted
+from fairspan.words.writing import (
+    at_least,
+    at_most,
+    folded,
+    group_name,
+    number,
+    percent,
+    plural,
+    quoted,
+    share_at_most,
+    signed_percent,
+)
 
 __all__ = [
     "FEW_ROWS",
@@ -33,15 +45,17 @@ __all__ = [
     "TEMPLATES",
     "Better",
     "Findings",
+    "References",
     "Verdict",
     "at_least",
     "at_most",
-    "bracketed",
+    "counted",
     "dominated_methods",
     "dominated_points",
     "excess",
     "fairest",
     "fitted",
+    "folded",
     "group_name",
     "number",
     "percent",
@@ -51,6 +65,7 @@ __all__ = [
     "proof_of_points",
     "quoted",
     "share_at_most",
+    "signed_percent",
     "trade_off",
     "visible_gain",
     "who_pays",

@@ -7,10 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairspan.ground.numbers import number, percent, share_at_most
 from fairspan.words.payers import Better, who_pays
-from fairspan.words.templates import RULES, TEMPLATES, plural, quoted
+from fairspan.words.references import References
+from fairspan.words.templates import RULES, TEMPLATES
 from fairspan.words.verdict import Verdict
+from fairspan.words.writing import number, percent, plural, quoted, share_at_most
+
+_GAINS = ("closes", "narrows")
+"""Effects on the fitted rows that new rows may contradict."""
 
 
 def excess(errors: Sequence[float]) -> float:
@@ -22,13 +26,39 @@ def excess(errors: Sequence[float]) -> float:
 
 
 def fitted(
-    labels: Sequence[Any], errors: Sequence[float], n_components: int, hidden: bool = False
+    labels: Sequence[Any],
+    errors: Sequence[float],
+    n_components: int,
+    hidden: bool = False,
+    verdict: Verdict | None = None,
 ) -> str:
-    """Say how PCA serves the groups on the rows of its fit, unless rounding hides it."""
+    """Say how PCA serves the groups on the rows of its fit, unless rounding hides it.
+
+    Parameters
+    ----------
+    labels : sequence
+        The groups that are compared.
+    errors : sequence of float
+        Their errors.
+    n_components : int
+        How many components are kept.
+    hidden : bool
+        Whether rounding hides the errors.
+    verdict : Verdict or None
+        What is known of new rows, which may point the other way.
+
+    Returns
+    -------
+    str
+        A sentence, or two.
+    """
     gap = excess(errors)
     name = "equal" if gap < RULES["same"] else "perfect" if math.isinf(gap) else "unequal"
     components = plural(n_components, "component")
-    return _filled("blurred" if hidden else name, labels, errors, components=components)
+    told = _filled("blurred" if hidden else name, labels, errors, components=components)
+    known = None if hidden or name == "equal" or verdict is None else verdict.difference
+    turns = known is not None and known * (errors[1] - errors[0]) < 0
+    return f"{told} {TEMPLATES['other way']}" if turns else told
 
 
 def price(before: float, after: float) -> str:
@@ -37,7 +67,7 @@ def price(before: float, after: float) -> str:
     return TEMPLATES["price"].format(share=percent(more))
 
 
-def proof(status: str, gap: float, hidden: bool = False) -> str:
+def proof(status: str, gap: float, hidden: bool = False, failure: float = 0.0) -> str:
     """Say what is proved of a result, and how far another projection could still be better.
 
     Parameters
@@ -48,16 +78,20 @@ def proof(status: str, gap: float, hidden: bool = False) -> str:
         Its optimality gap.
     hidden : bool
         Whether rounding hides its objective.
+    failure : float
+        How probably its bound may be wrong; 0 for a deterministic proof.
 
     Returns
     -------
     str
-        A sentence that claims no more than the result.
+        A sentence that claims no more than the result, and one about chance where it played a part.
     """
     if hidden:
         return TEMPLATES["hidden"]
     name = "unproved" if status != "optimal" else "proved" if gap > 0 else "exact"
-    return TEMPLATES[name].format(share=share_at_most(gap))
+    told = TEMPLATES[name].format(share=share_at_most(gap))
+    chance = TEMPLATES["by chance"].format(probability=f"1 - {failure:g}")
+    return f"{told} {chance}" if failure > 0 else told
 
 
 @dataclass(frozen=True)
@@ -81,11 +115,19 @@ class Findings:
     method : str
         The name of the method.
     verdict : Verdict or None
-        What rows tell about new ones; None where there are moments only.
+        What the sample says about new rows; None if there are only moments.
     better : Better or None
         What improves on the method's result most.
     disparity : str
         What the method's fairness weight counts.
+    fairness_weight : float
+        How much it does.
+    kept : pair of float or None
+        Shares of the variance that PCA and the method keep.
+    references : References or None
+        What it compares errors with; None for the errors themselves.
+    failure : float
+        How probably the bound of the method's result may be wrong.
     """
 
     labels: Sequence[Any]
@@ -100,11 +142,15 @@ class Findings:
     verdict: Verdict | None = None
     better: Better | None = None
     disparity: str = "gap"
+    fairness_weight: float = 1.0
+    kept: tuple[float, float] | None = None
+    references: References | None = None
+    failure: float = 0.0
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """All there is to say, in the order in which a reader asks; more would be added here."""
-        told = (self.headline, self.change, self.fitted, self.effect)
+        told = (self.headline, self.change, self.fitted, self.effect, self.variance)
         return tuple(filter(None, (*told, self.payers, self.caveats, self.proof)))
 
     @property
@@ -146,25 +192,50 @@ class Findings:
         nothing = self._nothing_to_compare
         if nothing:
             return TEMPLATES[nothing]
-        return fitted(self.labels, self.errors[0], self.n_components, self.hidden[0])
+        known = (self.n_components, self.hidden[0], self._known)
+        return fitted(self.labels, self.errors[0], *known)
 
     @property
     def effect(self) -> str:
-        """What the method changes on the rows of the fit, and its price."""
+        """What the method changes on the rows of the fit, its price, and what is compared."""
         if self._nothing_to_compare or any(self.hidden):
             return ""
+        if self.references is None:
+            return self._change
+        told = [self._change, self.references.sentence(self.labels, *self.errors, self.method)]
+        return " ".join([*told, *[TEMPLATES["compared on new rows"]] * (self._known is not None)])
+
+    @property
+    def _change(self) -> str:
         apart = max(abs(a - b) for a, b in zip(*self.errors, strict=True))
         before, after = map(excess, self.errors)
         if apart <= RULES["same"] * max(self.errors[0]):
             name = "same"
-        elif after < RULES["same"]:
-            name = "closes"
+        elif self.references is not None and self.fairness_weight != 0:
+            name = self.references.effect(*self.errors)
         elif math.isinf(after):
             name = "spares"
+        elif self.fairness_weight == 0:
+            name = "unweighted"
+        elif after < RULES["same"]:
+            name = "closes"
         else:
             name = "narrows" if after <= before else "widens"
         others = {"method": self.method, "price": price(*self.totals)}
-        return _filled(name, self.labels, self.errors[1], **others)
+        if self.references is not None:
+            others |= self.references.words(*self.errors)
+        told = _filled(name, self.labels, self.errors[1], **others)
+        widens = self._known is not None and self._known.change == "widened"
+        return f"{told} {TEMPLATES['favours the fit']}" if widens and name in _GAINS else told
+
+    @property
+    def variance(self) -> str:
+        """How much of the variance is kept."""
+        if self.kept is None or any(self.hidden) or self._nothing_to_compare == "all kept":
+            return ""
+        before, after = (f"{100 * share:.1f} %" for share in self.kept)
+        name = "kept alike" if before == after else "kept"
+        return TEMPLATES[name].format(before=before, after=after, method=self.method)
 
     @property
     def payers(self) -> str:
@@ -183,7 +254,7 @@ class Findings:
         """What is proved of the method's result; empty if there was nothing to choose."""
         if self._nothing_to_compare == "all kept":
             return ""
-        return proof(self.status, self.gap, self.hidden[1])
+        return proof(self.status, self.gap, self.hidden[1], self.failure)
 
     @property
     def _nothing_to_compare(self) -> str:
@@ -192,8 +263,33 @@ class Findings:
         return "one group" if len(self.labels) < 2 else ""
 
 
-def proof_of_points(status: Sequence[str], gaps: Sequence[float], hidden: Sequence[bool]) -> str:
-    """Say what is proved of all points of a frontier: the least that is proved of any."""
+def proof_of_points(
+    status: Sequence[str], gaps: Sequence[float], hidden: Sequence[bool], failure: float = 0.0
+) -> str:
+    """Say what is proved of all points of a frontier: the least that is proved of any.
+
+    Parameters
+    ----------
+    status : sequence of str
+        The status of each point.
+    gaps : sequence of float
+        Their optimality gaps.
+    hidden : sequence of bool
+        Whether rounding hides their objectives.
+    failure : float
+        How probably any of their bounds may be wrong; 0 for deterministic proofs.
+
+    Returns
+    -------
+    str
+        A sentence, and one about chance where it played a part.
+    """
+    chance = TEMPLATES["by chance"].format(probability=f"1 - {failure:g}")
+    told = _proof_of_points(status, gaps, hidden)
+    return f"{told} {chance}" if failure > 0 and not any(hidden) else told
+
+
+def _proof_of_points(status: Sequence[str], gaps: Sequence[float], hidden: Sequence[bool]) -> str:
     left = [gap for one, gap in zip(status, gaps, strict=True) if one != "optimal"]
     if any(hidden):
         return TEMPLATES["hidden"]
@@ -210,6 +306,7 @@ def trade_off(
     gaps: Sequence[float],
     totals: Sequence[float],
     dominated: Sequence[bool],
+    what: str = "gap",
 ) -> str:
     """Say how much of the gap the points of a frontier close, and at what price.
 
@@ -217,13 +314,13 @@ def trade_off(
     """
     first, last = weights.index(min(weights)), gaps.index(min(gaps))
     if not gaps[first] > gaps[last]:
-        return "No fairness weight narrows the gap."
+        return f"No fairness weight narrows the {what}."
 
     def closed(i: int) -> str:
         return percent(1 - gaps[i] / gaps[first])
 
     whole = closed(last) == percent(1.0)
-    part = "The gap" if whole else f"{closed(last)} of the gap"
+    part = f"The {what}" if whole else f"{closed(last)} of the {what}"
     text = f"{part} can be closed {price(totals[first], totals[last])}"
     half = [i for i, gap in enumerate(gaps) if gap <= 0.5 * gaps[first] and not dominated[i]]
     i = min(half, key=totals.__getitem__, default=last)
@@ -235,7 +332,13 @@ def trade_off(
 
 def fairest(gaps: Mapping[str, float], totals: Mapping[str, float]) -> str:
     """Say which method has the smallest gap, and its price compared with the smallest total."""
-    best, cheapest = min(gaps, key=gaps.__getitem__), min(totals, key=totals.__getitem__)
+    # Of methods that differ by rounding only, the first.
+    low, same = min(totals.values()), 1 + RULES["same"]
+    least = min(gaps.values()) + RULES["same"] * low
+    fair = [name for name, gap in gaps.items() if gap <= least]
+    lowest = min(totals[name] for name in fair)
+    best = next(name for name in fair if totals[name] <= lowest * same)
+    cheapest = best if lowest <= low * same else min(totals, key=totals.__getitem__)
     if best == cheapest:
         return f"{best} has both the smallest gap and the smallest total error."
     cost = price(totals[cheapest], totals[best])

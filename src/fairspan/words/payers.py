@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairspan.ground.numbers import at_least, number, percent, share_at_most
-from fairspan.words.templates import RULES, TEMPLATES, quoted
+from fairspan.words.templates import RULES, TEMPLATES
+from fairspan.words.writing import at_least, number, quoted, share_at_most, signed_percent
 
 
 def visible_gain(share: float) -> bool:
@@ -35,6 +36,8 @@ class Better:
         The smallest of the errors to improve on.
     dominates : bool
         Whether every group gains, by more than rounding.
+    failure : float
+        How probably the bound may be wrong; 0 for a deterministic proof.
     """
 
     labels: Sequence[Any]
@@ -45,6 +48,7 @@ class Better:
     bound: float
     smallest: float
     dominates: bool
+    failure: float = 0.0
 
     @property
     def matters(self) -> bool:
@@ -62,7 +66,9 @@ class Better:
         # A group without error cannot gain, in any unit.
         relative = self.bound < self.smallest
         share = share_at_most(self.bound / self.smallest) if relative else number(self.bound)
-        return TEMPLATES["undominated"].format(share=share)
+        told = TEMPLATES["undominated"].format(share=share)
+        chance = TEMPLATES["by chance"].format(probability=f"1 - {self.failure:g}")
+        return f"{told} {chance}" if self.failure > 0 else told
 
 
 def who_pays(
@@ -95,7 +101,8 @@ def who_pays(
         for errors in (before, after)
     )
     alike = max(after) - min(after) < RULES["same"] * min(after)
-    served = TEMPLATES["all served alike" if alike else "worst served"].format(
+    name = "all served alike" if alike else "worst served"
+    served = TEMPLATES["worst served still" if other == worst and not alike else name].format(
         worst=quoted(worst),
         before=number(max(before)),
         other=quoted(other),
@@ -107,7 +114,7 @@ def who_pays(
         : int(RULES["named"])
     ]
     changes = ", ".join(f"{quoted(labels[a])} {_change(*pairs[a])}" for a in sorted(shown))
-    changes += ", ..." if len(shown) < len(pairs) else ""
+    changes += f" and {len(pairs) - len(shown)} more" if len(shown) < len(pairs) else ""
     name = "some pay"
     if all(b > a + same for a, b in pairs):
         name = "everyone pays"
@@ -119,10 +126,8 @@ def who_pays(
 def _change(before: float, after: float) -> str:
     """Write how an error changes, in per cent and with its sign."""
     if before <= 0:
-        return "0 %" if after <= 0 else f"+{TEMPLATES['infinite']}"
-    share = after / before - 1
-    text = percent(abs(share))
-    return text if text == TEMPLATES["small"] else f"{'+' if share > 0 else '-'}{text}"
+        return signed_percent(0.0 if after <= 0 else math.inf)
+    return signed_percent(after / before - 1)
 
 
 def dominated_methods(names: Sequence[str]) -> str:

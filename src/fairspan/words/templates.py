@@ -1,11 +1,8 @@
-"""Sentences with places to fill, and names in them."""
+"""Sentences with places to fill."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from fairspan.ground.numbers import DIGITS, SHARES
+from fairspan.words.writing import DIGITS, SHARES
 
 TEMPLATES = {
     # How PCA serves the groups, on new rows.
@@ -13,9 +10,21 @@ TEMPLATES = {
     "no difference": (
         "No difference between groups is shown ({worst} minus {best}: {difference}; {p})."
     ),
+    "unsettled": (
+        "PCA serves {best} and {worst} differently ({p}), but which of them worse is not settled: "
+        "{worst} minus {best} is {difference} on new rows, and {tested} on the rows of the test."
+    ),
+    "borderline shown": "This is borderline: the range of the difference contains 0.",
+    "borderline not shown": (
+        "This is borderline: the range of the difference excludes 0, but the test decides."
+    ),
     "worse than average": "PCA serves {groups} worse than the average.",
     "better than average": "PCA serves {groups} better than the average.",
     "one of several": "{group} (error {error}; adjusted {p})",
+    "groups unsettled": (
+        "PCA serves groups differently ({p}), but which of them worse is not settled: the rows of "
+        "the test and new rows point different ways."
+    ),
     "no group apart": "No difference between groups is shown ({widest}{p}).",
     "too few": "No statement about groups: {groups} has fewer than {least} rows.",
     "needs rows": "A verdict about new rows needs rows; here there are only moments.",
@@ -29,9 +38,16 @@ TEMPLATES = {
     "interval": "Ranges are {level} intervals.",
     "low support": (
         "A few rows make up most of the variance of {columns}, so ranges are rough and have no "
-        "stated confidence; clip=3 on an estimator limits such rows."
+        "stated confidence; clip=3 (--clip 3) limits such rows."
+    ),
+    "low support clipped": (
+        "Even clipped at {clip} standard deviations, a few rows make up most of the variance of "
+        "{columns}, so ranges are rough and have no stated confidence."
     ),
     "few rows": "Few rows: {groups}.",
+    "no range": "There, groups of fewer than {few} rows get no range: {groups}.",
+    "no estimate": "too few rows",
+    "marked": "* Fewer than {few} rows.",
     "left out": "No statement about {groups}: fewer than {least} rows.",
     # How PCA serves the groups, on the rows of the fit.
     "one group": "There is only one group, so there is nothing to compare: the result is PCA.",
@@ -45,13 +61,42 @@ TEMPLATES = {
     "unequal": (
         "With {components}, PCA reconstructs {worst} {gap} worse than {best} on the fitted rows."
     ),
+    "other way": (
+        "On new rows it is the other way round, so which of them PCA serves worse is not settled. "
+        "What follows is about the fitted rows."
+    ),
+    "favours the fit": ("Numbers on the fitted rows favour the fit, so those on new rows decide."),
     # What another method changes there, and what that costs.
     "same": "There, {method} gives the same errors.",
     "spares": "There, {method} reconstructs {best} without error, but not {worst}, {price}.",
     "closes": "There, {method} closes the gap {price}.",
     "narrows": "There, {method} narrows the gap to {gap} {price}.",
     "widens": "There, {method} widens the gap to {gap} {price}.",
+    "unweighted": (
+        "There, {method} leaves a gap of {gap} {price}: at fairness weight 0 only the total error "
+        "counts."
+    ),
     "price": "for {share} more total error",
+    "kept": "Of the variance, PCA keeps {before} and {method} {after}.",
+    "kept alike": "Of the variance, {after} is kept.",
+    # The same where errors are compared above references.
+    "closes above": "There, {method} closes the gap between errors above {reference} {price}.",
+    "narrows above": (
+        "There, {method} narrows the gap between errors above {reference} from {before} to {after} "
+        "{price}."
+    ),
+    "widens above": (
+        "There, {method} widens the gap between errors above {reference} from {before} to {after} "
+        "{price}."
+    ),
+    "compared": (
+        "Errors are compared above {reference} ({references}): with PCA {before} (gap "
+        "{gap_before}), with {method} {after} (gap {gap_after})."
+    ),
+    "compared above": "errors compared above {reference}",
+    "compared on new rows": "The verdict about new rows compares the errors themselves.",
+    "each own": "each group's own best",
+    "each given": "the given references",
     # What is proved.
     "exact": "Proved optimal: no projection has a smaller objective.",
     "proved": (
@@ -65,10 +110,15 @@ TEMPLATES = {
         "Nothing is proved: some features vary so little compared with others that rounding hides "
         "the objective."
     ),
+    "by chance": "This rests on random blocks and holds with probability {probability}.",
     # Who pays.
     "worst served": (
         "There, the worst-served group is {worst} with PCA (error {before}) and {other} with "
         "{method} (error {after})."
+    ),
+    "worst served still": (
+        "There, the worst-served group is {worst}: error {before} with PCA and {after} with "
+        "{method}."
     ),
     "all served alike": (
         "There, the worst-served group is {worst} with PCA (error {before}); with {method} all "
@@ -87,7 +137,7 @@ TEMPLATES = {
         "At {some} of {all} points (gaps up to {gap}) another projection serves every group better."
     ),
     "dominated methods": (
-        "On the rows of the fit, another projection serves every group better than {methods}."
+        "On the fitted rows, another projection serves every group better than {methods}."
     ),
     "levels down": (
         "Smaller gaps are possible only where another projection serves every group better."
@@ -96,41 +146,18 @@ TEMPLATES = {
         'disparity="largest" (--disparity largest) makes no group worse to look more equal.'
     ),
     "undominated": "Proved: no projection lowers the error of every group by more than {share}.",
+    "searched order": (
+        "With more than two groups the order is found by a search and not proved the best; the "
+        "price of each size is measured against the best projection found for it."
+    ),
     # Shares in words.
     "unknown": "unknown",
     **SHARES,
 }
 """Words in braces are filled in."""
 RULES = {
-    # Errors that differ by less than this share of the largest are equal.
-    "same": 5e-6,
-    # So many groups are named: those that change most.
+    # At most this many groups are named: those that change most.
     "named": 6,
     **DIGITS,
 }
 """How words and digits are chosen."""
-_MOST_NAMES = 3
-
-
-def plural(count: int, word: str) -> str:
-    """Write a count with its noun."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
-
-
-def group_name(label: Any) -> str:
-    """Name a group as people would: the parts of an intersection side by side."""
-    return " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
-
-
-def quoted(label: Any) -> str:
-    """Name a group inside a sentence: in quotes, unless it reads like words."""
-    name = group_name(label)
-    return name if name.replace(" ", "").isalpha() else f"'{name}'"
-
-
-def listing(names: Sequence[str]) -> str:
-    """Join names as people do, the first few of them."""
-    shown = list(names[:_MOST_NAMES])
-    if len(names) > _MOST_NAMES:
-        shown.append(f"{len(names) - _MOST_NAMES} more")
-    return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))

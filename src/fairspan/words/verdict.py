@@ -1,4 +1,4 @@
-"""What rows tell about new ones, in words."""
+"""What the sample says about new rows, in words."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from operator import mul
 from typing import Any
 
-from fairspan.ground.numbers import number, pvalue, ranged
-from fairspan.words.templates import TEMPLATES, listing, quoted
+from fairspan.words.templates import TEMPLATES
+from fairspan.words.writing import listing, number, pvalue, quoted, ranged
 
 SIGNIFICANT = 0.05
 """Differences with at most this p-value are shown."""
@@ -19,7 +19,7 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What rows tell about new ones, as plain values; None is what they cannot tell.
+    """What the sample says about new rows, as plain values; None where it says nothing.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Verdict:
     errors : tuple of float
         PCA's error of each group on new rows.
     intervals : tuple of pairs of float or None
-        The range of each, by itself.
+        The range of each, on its own.
     difference : float or None
         Of two groups, PCA's error of the later label minus that of the earlier one.
     difference_interval : pair of float or None
@@ -55,11 +55,15 @@ class Verdict:
         What that method does to the difference: "reduced", "widened" or "not shown"; None where
         there is no test.
     method : str
-        The method; empty if there is none but PCA.
+        The method; empty if there is only PCA.
     level : float or None
         How often the ranges hold; None where no level may be claimed.
     low_support : dict of str and float
         Columns in which few rows decide, and the effective number of these.
+    tested : tuple of float
+        PCA's error of each group on the rows of the test.
+    clip : float or None
+        At how many standard deviations features were clipped.
     """
 
     labels: tuple[Any, ...]
@@ -80,6 +84,8 @@ class Verdict:
     method: str = ""
     level: float | None = None
     low_support: Mapping[str, float] = field(default_factory=dict)
+    tested: tuple[float, ...] = ()
+    clip: float | None = None
 
     def __str__(self) -> str:
         return " ".join(filter(None, (self.headline, self.effect, self.caveats)))
@@ -103,12 +109,22 @@ class Verdict:
         sign = 1 if self.difference >= 0 else -1
         ends = self.difference_interval
         turned = None if ends is None else sorted(sign * end for end in ends)
-        return TEMPLATES["worse" if self.is_shown else "no difference"].format(
+        # The test decides; where the range says otherwise, that is said.
+        excludes = turned is not None and (turned[0] > 0 or turned[1] < 0)
+        name, doubt = "no difference", TEMPLATES["borderline not shown"] if excludes else ""
+        apart = sign * (self.tested[1] - self.tested[0]) if self.tested else abs(self.difference)
+        if self.is_shown:
+            name = "worse" if apart >= 0 else "unsettled"
+            borders = name == "worse" and turned is not None and not excludes
+            doubt = TEMPLATES["borderline shown"] if borders else ""
+        told = TEMPLATES[name].format(
             worst=quoted(worst),
             best=quoted(best),
             difference=estimate(abs(self.difference), turned),
+            tested=number(apart),
             p=pvalue(self.pvalue),
         )
+        return f"{told} {doubt}".rstrip()
 
     def _several(self, p: float) -> str:
         """Name the groups that differ from the average of more than two."""
@@ -117,7 +133,14 @@ class Verdict:
         if not self.is_shown or not apart:
             ends = self.gap_interval
             widest = f"largest difference {number(ends[0])} to {number(ends[1])}; " if ends else ""
-            return TEMPLATES["no group apart"].format(widest=widest, p=pvalue(p))
+            told = TEMPLATES["no group apart"].format(widest=widest, p=pvalue(p))
+            return f"{told} {TEMPLATES['borderline not shown']}" if ends and ends[0] > 0 else told
+        if self.tested:
+            # A group is named only if the rows of the test and new rows point the same way.
+            usual = sum(map(mul, self.sizes, self.tested)) / sum(self.sizes)
+            apart = [a for a in apart if (self.tested[a] - usual) * (self.errors[a] - mean) >= 0]
+            if not apart:
+                return TEMPLATES["groups unsettled"].format(p=pvalue(p))
         worse = [a for a in apart if self.errors[a] > mean]
         names = []
         for a in sorted(worse or apart, key=lambda a: -abs(self.errors[a] - mean)):
@@ -146,17 +169,29 @@ class Verdict:
         found = []
         if self.low_support:
             columns = listing([f"{quoted(name)}" for name in self.low_support])
-            found.append(TEMPLATES["low support"].format(columns=columns))
+            name = "low support" if self.clip is None else "low support clipped"
+            found.append(TEMPLATES[name].format(columns=columns, clip=f"{self.clip or 0:g}"))
         elif self.level is not None and self.errors:
             level = f"{100 * self.level:g} %"
             found.append(TEMPLATES["interval"].format(level=level))
         few = self._named(lambda size: LEAST_ROWS <= size < FEW_ROWS)
         if few:
-            found.append(TEMPLATES["few rows"].format(groups=few))
+            name = "no range" if self.low_support else "few rows"
+            found.append(TEMPLATES[name].format(groups=few, few=FEW_ROWS))
         left_out = self._named(lambda size: size < LEAST_ROWS)
         if left_out and self.pvalue is not None:
             found.append(TEMPLATES["left out"].format(groups=left_out, least=LEAST_ROWS))
         return " ".join(found)
+
+    def on_new_rows(self, a: int, fair: bool = False) -> str:
+        """Write the error of one group on new rows, with its range; too few rows get none."""
+        if self.sizes[a] < LEAST_ROWS:
+            return TEMPLATES["no estimate"]
+        errors, ends = self.errors, self.intervals
+        if fair:
+            errors, ends = self.fair_errors, self.fair_intervals
+        text, _, range_ = estimate(errors[a], ends[a]).partition(", ")
+        return f"{text} ({range_})"
 
     @property
     def document(self) -> dict[str, Any]:
@@ -166,13 +201,17 @@ class Verdict:
 
     def _named(self, chosen: Callable[[float], bool]) -> str:
         sizes = zip(self.labels, self.rows, self.sizes, strict=True)
-        return listing([f"{quoted(label)} ({n})" for label, n, size in sizes if chosen(size)])
+        return listing([f"{quoted(a)} ({_rows(n, size)})" for a, n, size in sizes if chosen(size)])
 
 
-def bracketed(value: float, ends: Sequence[float] | None) -> str:
-    """Write an estimate with its range in brackets."""
-    text, _, range_ = estimate(value, ends).partition(", ")
-    return f"{text} ({range_})"
+def _rows(count: int, size: float) -> str:
+    """Count rows; clusters and unequal weights leave fewer that are independent."""
+    return str(count) if round(size) == count else f"{count} rows, effectively {size:.3g}"
+
+
+def counted(rows: int) -> str:
+    """Write a number of rows, with a mark where they are few."""
+    return f"{rows:,}{'*' if rows < FEW_ROWS else ''}"
 
 
 def estimate(value: float, ends: Sequence[float] | None) -> str:

@@ -20,7 +20,8 @@ const night = () => matchMedia("(prefers-color-scheme: dark)").matches
   && !matchMedia("print").matches && !state.printing;
 const colours = () => data.palette[night() ? "dark" : "light"];
 
-function marks(page, chosen, project) {
+/** Points inside an axis' limits, those outside moved to its edge, where they are drawn hollow. */
+function marks(page, chosen, project, [left, right, bottom, top]) {
   const colour = colours();
   const rows = [
     ["PCA", page.pca.errors, "triangle", colour.pca, 12],
@@ -29,13 +30,19 @@ function marks(page, chosen, project) {
   if (two) rows.push([at("legend-fair").textContent, page.exactly_fair.errors, "square", colour.fair, 10]);
   rows.push(["chosen", chosen.errors, "circle", colour.curve, 15]);
   const points = rows.map((row) => project(row[1]));
+  const within = (value, low, high) =>
+    value < low ? low + 0.02 * (high - low) : value > high ? high - 0.02 * (high - low) : value;
+  const moved = points.map(([x, y]) => [within(x, left, right), within(y, bottom, top)]);
+  const outside = points.map(([x, y], i) => x !== moved[i][0] || y !== moved[i][1]);
   return {
-    x: points.map((point) => point[0]),
-    y: points.map((point) => point[1]),
+    ...columns(moved),
     marker: rows.map((row) => row[2]),
     colour: rows.map((row) => row[3]),
+    edge: rows.map((row, i) => outside[i] ? row[3] : colour.card),
+    alpha: outside.map((far) => far ? 0 : 1),
     size: rows.map((row) => row[4]),
-    name: rows.map((row) => row[0]),
+    name: rows.map((row, i) => outside[i] ? `${row[0]}: ${points[i].map(number).join(", ")}` : row[0]),
+    outside,
   };
 }
 
@@ -80,14 +87,13 @@ function drawRegion(page, chosen) {
   const ends = [Math.max(left, bottom), Math.min(right, top)];
   put("diagonal", ends[0] < ends[1] ? { x: ends, y: ends } : { x: [], y: [] });
   putPath("compromise", page, compromises(page).map((errors) => ({ errors })), (errors) => errors);
-  put("marks-region", marks(page, chosen, (errors) => errors));
+  put("marks-region", marks(page, chosen, (errors) => errors, [left, right, bottom, top]));
   setRange("x-region", left, right);
   setRange("y-region", bottom, top);
 }
 
 function drawPrice(page, chosen) {
   const project = (errors) => [gap(errors), total(errors)];
-  const shown = marks(page, chosen, project);
   let path, others;
   if (two) {
     path = compromises(page).map((errors) => ({ errors }));
@@ -100,37 +106,38 @@ function drawPrice(page, chosen) {
   const curve = columns(path.map((point) => project(point.errors)));
   putPath("price", page, path, project);
   put("stops", others);
-  put("marks-price", shown);
   // FairPCA may lie far off; what is compared are the compromises.
-  const compared = shown.x.map((_, i) => i).filter((i) => shown.name[i] !== "FairPCA");
-  const x = [...curve.x, ...others.x, ...compared.map((i) => shown.x[i])];
-  const y = [...curve.y, ...others.y, ...compared.map((i) => shown.y[i])];
+  const compared = columns([page.pca, chosen].map((point) => project(point.errors)));
+  const x = [...curve.x, ...others.x, ...compared.x];
+  const y = [...curve.y, ...others.y, ...compared.y];
   const [least, width] = [Math.min(...x), Math.max(...x) || 1];
   const [bottom, top] = around(y, 0.15, 0.35);
   // Zero is in view, unless all gaps are far from it.
-  if (least > 0.4 * width) setRange("x-price", ...around(x, 0.12, 0.12));
-  else setRange("x-price", -0.04 * width, 1.12 * width);
+  const [left, right] = least > 0.4 * width ? around(x, 0.12, 0.12) : [-0.04 * width, 1.12 * width];
+  setRange("x-price", left, right);
   setRange("y-price", bottom, top);
+  put("marks-price", marks(page, chosen, project, [left, right, bottom, top]));
   const floor = curve.x.map(() => bottom);
   put("beyond", two ? { x: curve.x, floor, ceiling: curve.y } : { x: [], floor: [], ceiling: [] });
 }
 
-function bars(point, shift) {
-  const n = labels.length;
+function bars(point, shown, shift) {
+  const errors = shown.map((a) => point.errors[a]);
   return {
-    y: labels.map((_, a) => n - 1 - a + shift),
-    error: point.errors,
-    text: point.errors.map(number),
+    y: shown.map((_, i) => shown.length - 1 - i + shift), error: errors, text: errors.map(number),
   };
 }
 
-function drawGroups(page, chosen) {
-  put("bars-pca", bars(page.pca, 0.19));
-  put("bars-chosen", bars(chosen, -0.19));
+function drawGroups(page, chosen, shown) {
+  model("figure-groups").height = 84 + (many ? 36 : 56) * shown.length;
+  model("axis-groups").major_label_overrides =
+    new Map(shown.map((a, i) => [shown.length - 1 - i, data.short_labels[a]]));
+  put("bars-pca", bars(page.pca, shown, 0.19));
+  put("bars-chosen", bars(chosen, shown, -0.19));
   const ends = [page.pca, chosen].flatMap((point) => point.errors);
   const room = innerWidth < 620 ? 1.55 : 1.25;
   setRange("x-groups", 0, room * Math.max(...ends, 1e-300));
-  setRange("y-groups", -0.6, labels.length - 0.4);
+  setRange("y-groups", -0.6, shown.length - 0.4);
 }
 
 function drawSizes() {
@@ -151,8 +158,10 @@ function drawLoadings(page) {
   const row = page.loadings[state.component];
   const n = row.features.length;
   const most = Math.max(...page.loadings.map((one) => one.features.length));
+  const y = (shift) => row.features.map((_, j) => most - 1 - j + shift);
+  // One above the other: equal loadings do not hide each other.
   put("loadings", {
-    y: row.features.map((_, j) => most - 1 - j), pca: row.pca, chosen: row.chosen, feature: row.features,
+    y_pca: y(0.17), y_chosen: y(-0.17), pca: row.pca, chosen: row.chosen, feature: row.features,
   });
   const names = row.features.map((name, j) => [most - 1 - j, data.short_features[name]]);
   model("axis-loadings").major_label_overrides = new Map(names);
@@ -163,7 +172,7 @@ function drawLoadings(page) {
 function drawRows() {
   if (!data.projected) return;
   const { x, y, group } = data.projected;
-  const series = data.palette.series;
+  const series = [colours().text, ...data.palette.series.slice(1)];
   put("rows", { x, y, colour: group.map((code) => series[code % series.length]) });
   setRange("x-rows", ...around(x, 0.05, 0.05));
   setRange("y-rows", ...around(y, 0.05, 0.05));
@@ -190,7 +199,6 @@ function paint() {
   }
   fill("glyph-beyond", c.ground);
   fill("glyph-stops", c.muted); stroke("glyph-stops", null);
-  stroke("glyph-marks-region", c.card); stroke("glyph-marks-price", c.card);
   for (const [name, colour] of [["pca", c.pca], ["chosen", c.curve]]) {
     fill(`glyph-bars-${name}`, colour); stroke(`glyph-bars-${name}`, colour);
     model(`glyph-value-${name}`).glyph.text_color = c.text;

@@ -106,6 +106,8 @@ const stopAt = (page, weight, radius) =>
 function optimum(page) {
   const weight = stops.weights[state.weight], radius = stops.radii[state.radius];
   if (isReports(weight, radius)) return page.chosen;
+  // There is nothing to search: the page's curve would be PCA only up to its accuracy.
+  if (weight === 0 && radius === 0) return page.pca;
   if (!two) return stopAt(page, state.weight, state.radius);
   return { ...page.curve, errors: minimise(page, weight, radius) };
 }

@@ -14,20 +14,65 @@ function cell(row, kind, text, value) {
   return made;
 }
 
-function fillTable(page, chosen) {
+/** Of places in the order of errors, the first and the last. */
+const ends = (order) => [...order.slice(0, 3), ...order.slice(-2)];
+const isFound = (label) => label.toLowerCase().includes(state.search);
+
+/** The groups to show: of many, the worst and the best of PCA and as chosen, all, or those found. */
+function groupsToShow(page, chosen) {
+  const all = labels.map((_, a) => a);
+  if (!many) return all;
+  const sorted = (errors) => [...all].sort((a, b) => errors[b] - errors[a]);
+  const order = sorted(chosen.errors);
+  if (state.search) return order.filter((a) => isFound(labels[a]));
+  const kept = new Set([...ends(order), ...ends(sorted(page.pca.errors))]);
+  return state.all ? order : order.filter((a) => kept.has(a));
+}
+
+/** The table on new rows is sorted already; of many groups the same are shown. */
+function foldNewRows(shown) {
+  const table = at("new-rows");
+  if (!many || !table) return;
+  const rows = [...table.tBodies[0].rows];
+  const kept = new Set(ends(rows));
+  const named = new Set(shown.map((a) => labels[a]));
+  for (const row of rows)
+    row.hidden = !(named.has(row.cells[0].textContent) || !state.search && kept.has(row));
+}
+
+function tellShown(shown) {
+  for (const place of document.querySelectorAll(".find")) {
+    const [input, button, text] = place.children;
+    if (input !== document.activeElement) input.value = state.search;
+    button.textContent = state.all ? "Show the worst and the best" : `Show all ${labels.length} groups`;
+    button.hidden = state.search !== "";
+    text.textContent = state.search ? `${shown.length} of ${labels.length} groups.`
+      : `Sorted by error${state.all ? "" : ", worst and best"}.`;
+  }
+}
+
+function fillTable(page, chosen, shown) {
   const body = at("table").tBodies[0];
   body.replaceChildren();
-  const add = (name, rows, values) => {
+  const points = [page.pca, chosen];
+  const add = (name, rows, values, write = number) => {
     const row = body.insertRow();
     cell(row, "th", name).scope = "row";
     cell(row, "td", rows);
-    values.forEach((value) => cell(row, "td", number(value), value));
+    values.forEach((value, i) => cell(row, "td", write(value, points[i].errors), value));
   };
-  const points = [page.pca, chosen];
-  data.groups.forEach((group, a) => add(
-    group.label, group.rows.toLocaleString("en-US"), points.map((point) => point.errors[a])));
+  for (const a of shown) {
+    const { label, rows } = data.groups[a];
+    const mark = rows < data.few ? "*" : "";
+    add(label, rows.toLocaleString("en-US") + mark, points.map((point) => point.errors[a]));
+  }
   add("total", data.data.rows.toLocaleString("en-US"), points.map((p) => total(p.errors)));
-  add("gap", "", points.map((p) => gap(p.errors)));
+  add("gap", "", points.map((p) => gap(p.errors)), difference);
+  if (data.notions[state.notion].reference !== "none") {
+    const name = data.notions[state.notion].reference === "own" ? "own best" : "reference";
+    add(`gap above ${name}`, "", points.map((p) => gap(aboveReferences(page, p.errors))),
+      difference);
+  }
 }
 
 function show() {
@@ -35,10 +80,11 @@ function show() {
   const chosen = optimum(page);
   setText("headline", page.headline);
   const own = chosen === page.chosen && page.k === data.setting.n_components;
-  setText("change", own ? page.change : page.elsewhere);
+  setText("change", own ? page.change : chosen === page.pca ? "" : page.elsewhere);
   setText("fitted", page.fitted);
   setText("caveats", page.caveats);
   setText("effect", effect(page, chosen));
+  setText("variance", variance(page, chosen));
   setText("payers", payers(page, chosen));
   setText("proof", chosen.proof);
   const known = (text, hidden = page.pca.hidden || chosen.hidden) => hidden ? templates.unknown : text;
@@ -54,13 +100,18 @@ function show() {
     setText(`${name}-value`, text);
   }
   at("notion").value = state.notion;
-  fillTable(page, chosen);
+  const shown = groupsToShow(page, chosen);
+  fillTable(page, chosen, shown);
+  foldNewRows(shown);
+  tellShown(shown);
   setText("code", pythonCode());
   setText("copied", "");
   if (models.size === 0) return;
   if (two) drawRegion(page, chosen);
   drawPrice(page, chosen);
-  drawGroups(page, chosen);
+  drawGroups(page, chosen, shown);
+  const marked = ["marks-region", "marks-price"].flatMap((name) => model(name)?.data.outside ?? []);
+  at("legend-outside").hidden = !marked.includes(true);
   drawSizes();
   drawLoadings(page);
 }
@@ -113,7 +164,8 @@ function listGroups() {
   at("rows-legend").append(...labels.map((label, a) => {
     const item = document.createElement("li"), dot = document.createElement("i");
     dot.className = "mark dot";
-    dot.style.background = series[a % series.length];
+    // The first is as dark as night: there it is the colour of the text.
+    dot.style.background = a % series.length ? series[a % series.length] : "var(--text)";
     item.append(dot, label);
     return item;
   }));
@@ -138,14 +190,31 @@ function listen() {
     state.notion = Number(at("notion").value);
     show();
   });
+  for (const place of document.querySelectorAll(".find")) {
+    const [input, button] = place.children;
+    input.addEventListener("input", () => { state.search = input.value.trim().toLowerCase(); show(); });
+    button.addEventListener("click", () => { state.all = !state.all; show(); });
+  }
   at("whole").addEventListener("change", show);
   at("reset").addEventListener("click", reset);
   at("copy").addEventListener("click", copy);
-  const repaint = () => { paint(); show(); };
+  const repaint = () => { paint(); drawRows(); show(); };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
   matchMedia("print").addEventListener("change", repaint);
-  addEventListener("beforeprint", () => { state.printing = true; repaint(); });
-  addEventListener("afterprint", () => { state.printing = false; repaint(); });
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    state.printing = true;
+    // Charts keep the width of the screen: those too wide for half a page stay one below the other.
+    document.body.classList.toggle("narrow", innerWidth > 540 && innerWidth <= 860);
+    closed = [...document.querySelectorAll("details:not([open])")];
+    closed.forEach((one) => { one.open = true; });
+    repaint();
+  });
+  addEventListener("afterprint", () => {
+    state.printing = false;
+    closed.forEach((one) => { one.open = false; });
+    repaint();
+  });
 }
 
 async function start() {
@@ -158,12 +227,11 @@ async function start() {
   for (const document of Bokeh.documents)
     for (const one of document.all_models ?? document._all_models.values())
       if (one.name) models.set(one.name, one);
-  model("axis-groups").major_label_overrides =
-    new Map(data.short_labels.map((label, a) => [labels.length - 1 - a, label]));
   listen();
   paint();
   drawRows();
   show();
+  if (innerWidth <= 620) for (const one of document.querySelectorAll("details")) one.open = false;
   document.documentElement.dataset.ready = "true";
 }
 

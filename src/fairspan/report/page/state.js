@@ -8,6 +8,7 @@ const shares = data.groups.map((group) => group.share);
 const sizes = data.groups.map((group) => group.weight);
 const labels = data.groups.map((group) => group.label);
 const two = labels.length === 2;
+const many = labels.length > data.many;
 const stops = data.stops;
 const places = { weight: stops.weights, radius: stops.radii, components: stops.components };
-const state = { notion: 0, weight: 0, radius: 0, components: 0, component: 0 };
+const state = { notion: 0, weight: 0, radius: 0, components: 0, component: 0, search: "", all: false };

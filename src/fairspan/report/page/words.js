@@ -29,29 +29,82 @@ function excess(errors) {
 
 const cost = (page, point) => percent(total(point.errors) / total(page.pca.errors) - 1 || 0);
 
-/** What the chosen projection changes for the groups, and its price. */
+/** Errors above what they are compared with; null where they are compared as they are. */
+function aboveReferences(page, errors) {
+  if (data.notions[state.notion].reference === "none") return null;
+  const values = references(page, sizes.map(() => 0));
+  return errors.map((error, a) => error - values[a]);
+}
+
+/** A difference of errors; 0 where they are the same. */
+const difference = (value, errors) =>
+  Math.abs(value) < rules.same * Math.max(...errors) ? "0" : number(value);
+
+/** What is compared: the references, and the errors above them by group. */
+function compared(page, before, after) {
+  const own = data.notions[state.notion].reference === "own";
+  const [first, last] = [before, after].map((errors) => aboveReferences(page, errors));
+  const most = first.map((_, a) => a).sort((a, b) => first[b] - first[a]);
+  const shown = most.slice(0, rules.named).sort((a, b) => a - b);
+  const listed = (values, write) =>
+    shown.map((a) => `${data.names[a]} ${write(values[a])}`).join(", ")
+      + (shown.length < before.length ? ", ..." : "");
+  const [noted, written] = [before, after].map((errors) => (value) => difference(value, errors));
+  const told = fill(templates.compared, {
+    reference: templates[own ? "each own" : "each given"],
+    references: listed(references(page, sizes.map(() => 0)), number),
+    before: listed(first, noted), after: listed(last, written), method: data.method,
+    gap_before: noted(gap(first)), gap_after: written(gap(last)),
+  });
+  return page.verdict ? `${told} ${templates["compared on new rows"]}` : told;
+}
+
+/** What the chosen projection changes for the groups, its price, and what is compared. */
 function effect(page, point) {
   if (point.hidden || page.pca.hidden) return "";
   const [before, after] = [page.pca.errors, point.errors];
+  const [first, last] = [before, after].map((errors) => aboveReferences(page, errors));
   const apart = Math.max(...before.map((error, a) => Math.abs(error - after[a])));
   let name = excess(after) <= excess(before) ? "narrows" : "widens";
-  if (excess(after) === Infinity) name = "spares";
   if (excess(after) < rules.same) name = "closes";
+  if (stops.weights[state.weight] === 0) name = "unweighted";
+  if (excess(after) === Infinity) name = "spares";
+  if (first && stops.weights[state.weight] !== 0) {
+    name = gap(last) <= gap(first) ? "narrows above" : "widens above";
+    if (gap(last) < rules.same * Math.max(...after)) name = "closes above";
+  }
   if (apart <= rules.same * Math.max(...before)) name = "same";
-  return fill(templates[name], {
+  const told = fill(templates[name], {
     method: data.method,
+    reference: templates[data.notions[state.notion].reference === "own" ? "each own" : "each given"],
+    before: first && difference(gap(first), before),
+    after: last && difference(gap(last), after),
     worst: data.names[after.indexOf(Math.max(...after))],
     best: data.names[after.indexOf(Math.min(...after))],
     gap: percent(excess(after)),
     price: fill(templates.price, { share: cost(page, point) }),
   });
+  const turns = point === page.chosen && page.k === data.setting.n_components
+    && page.verdict?.change === "widened" && ["closes", "narrows"].includes(name);
+  const whole = turns ? `${told} ${templates["favours the fit"]}` : told;
+  return first ? `${whole} ${compared(page, before, after)}` : whole;
+}
+
+/** How much of the variance is kept. */
+function variance(page, point) {
+  if (page.pca.hidden || point.hidden) return "";
+  const [before, after] = [page.pca, point]
+    .map(({ errors }) => `${(100 * (1 - total(errors) / data.data.variance)).toFixed(1)} %`);
+  return fill(templates[before === after ? "kept alike" : "kept"], { before, after, method: data.method });
 }
 
 /** How an error changes, in per cent and with its sign. */
 function changed(before, after) {
-  if (before <= 0) return after <= 0 ? "0 %" : `+${templates.infinite}`;
-  const text = percent(Math.abs(after / before - 1));
-  return text === templates.small ? text : `${after > before ? "+" : "-"}${text}`;
+  const share = before > 0 ? after / before - 1 : after > 0 ? Infinity : 0;
+  const size = Math.abs(share);
+  if (size < rules.same) return "0 %";
+  const text = 100 * size < rules.small ? `${(100 * size).toPrecision(1)} %` : percent(size);
+  return `${share > 0 ? "+" : "-"}${text}`;
 }
 
 /** Which group is served worst, and how each group's error changes compared with PCA. */
@@ -65,15 +118,17 @@ function whoPays(page, point) {
   const shown = moves.map((_, a) => a).sort((a, b) => moves[b] - moves[a]).slice(0, rules.named)
     .sort((a, b) => a - b);
   const changes = shown.map((a) => `${data.names[a]} ${changed(before[a], after[a])}`);
-  if (shown.length < before.length) changes.push("...");
+  const more = shown.length < before.length ? ` and ${before.length - shown.length} more` : "";
   let name = "some pay";
   if (before.every((error, a) => after[a] >= error - same)) name = "no one gains";
   if (before.every((error, a) => after[a] > error + same)) name = "everyone pays";
   const alike = excess(after) < rules.same;
-  return `${fill(templates[alike ? "all served alike" : "worst served"], {
-    worst: served(before), before: number(Math.max(...before)),
-    other: served(after), after: number(Math.max(...after)), method: data.method,
-  })} ${fill(templates[name], { changes: changes.join(", ") })}`;
+  const [worst, other] = [served(before), served(after)];
+  const still = worst === other ? "worst served still" : "worst served";
+  return `${fill(templates[alike ? "all served alike" : still], {
+    worst, before: number(Math.max(...before)),
+    other, after: number(Math.max(...after)), method: data.method,
+  })} ${fill(templates[name], { changes: changes.join(", ") + more })}`;
 }
 
 /** Whether another projection is known that serves every group better. */
@@ -97,5 +152,6 @@ function pythonCode() {
     comparison: data.notions[state.notion].code,
     radius: real(stops.radii[state.radius]),
     standardize: data.setting.standardize ? "True" : "False",
+    clipping: data.clipping,
   });
 }
