@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from fairspan import inference as inference
     from fairspan import metrics as metrics
     from fairspan import plotting as plotting
+    from fairspan import preprocessing as preprocessing
     from fairspan import report as report
     from fairspan import scorers as scorers
     from fairspan import sources as sources
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from fairspan.exceptions import HiddenFeatureWarning as HiddenFeatureWarning
     from fairspan.exceptions import NoGroupsWarning as NoGroupsWarning
     from fairspan.exceptions import SmallGroupWarning as SmallGroupWarning
-    from fairspan.frontier.advice import advise as advise
-    from fairspan.frontier.frontier import Frontier as Frontier
+    from fairspan.frontier.advise import advise as advise
     from fairspan.frontier.frontier import fairness_frontier as fairness_frontier
+    from fairspan.frontier.result import Frontier as Frontier
     from fairspan.judging.certify import certify as certify
     from fairspan.judging.compare import compare as compare
     from fairspan.judging.dominance import dominating_projection as dominating_projection
@@ -46,9 +47,9 @@ _HOMES = {
     "HiddenFeatureWarning": "exceptions",
     "NoGroupsWarning": "exceptions",
     "SmallGroupWarning": "exceptions",
-    "advise": "frontier.advice",
-    "Frontier": "frontier.frontier",
+    "advise": "frontier.advise",
     "fairness_frontier": "frontier.frontier",
+    "Frontier": "frontier.result",
     "certify": "judging.certify",
     "compare": "judging.compare",
     "dominating_projection": "judging.dominance",
@@ -66,6 +67,7 @@ _MODULES = (
     "inference",
     "metrics",
     "plotting",
+    "preprocessing",
     "report",
     "scorers",
     "sources",

@@ -7,161 +7,30 @@ solved through :func:`fairspan.solvers.solve` claims the same about the same dat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fairspan.exceptions import NoGroupsWarning, SmallGroupWarning
 from fairspan.ground.listed import listed
-from fairspan.ground.parameters import (
-    check_by_group,
-    check_choice,
-    check_components,
-    check_flag,
-    check_number,
-    is_integer,
-)
-from fairspan.ground.types import BoolArray, FloatArray
+from fairspan.ground.parameters import check_components, check_flag, is_integer
+from fairspan.ground.rows import FITTED, check_memory
+from fairspan.ground.types import UNIT, FloatArray
 from fairspan.ground.warn import warn
+from fairspan.moments.from_rows import hidden_by, pooled_scale, warn_of_hidden_features
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.groups import MISSING_GROUPS, groups_in_gap
-from fairspan.moments.scales import hidden_features, pooled_scale, warn_of_hidden_features
-from fairspan.objectives.by_group import Reference, check_reference, radii_of, references_of
-from fairspan.objectives.robust import DISPARITIES, RobustFairObjective
+from fairspan.moments.second_moments import Stack
+from fairspan.moments.summary import GroupSummary
+from fairspan.objectives.counting import Counting
+from fairspan.objectives.largest_loss import LargestLoss
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.result import SolverResult
-
-Radius = float | Mapping[Any, float]
-"""The paper's alpha, or a radius for each group."""
+from fairspan.solvers import SolverOptions, SolverResult, solve
 
 _SMALL = 10
 """Groups of fewer rows are warned of."""
-
-
-@dataclass(frozen=True)
-class Counting:
-    """How groups count in the total error, which of them are compared, and how.
-
-    Attributes
-    ----------
-    group_weights : {"share", "equal"} or mapping
-        Groups count by their share of the rows, all alike, or as the mapping says.
-    missing_groups : {"raise", "own_group", "total_only"}
-        With "total_only" the group "missing" counts in the total error and not in the gap.
-    disparity : {"gap", "largest"}
-        What the fairness weight is about: largest minus smallest error, or the largest error.
-    reference : {"none", "own"} or mapping
-        What is subtracted from errors that are compared: nothing, the group's own best error, or
-        {label: number}.
-    """
-
-    group_weights: str | Mapping[Any, float] = "share"
-    missing_groups: str = "raise"
-    disparity: str = "gap"
-    reference: Reference = "none"
-
-    def checked(self) -> Self:
-        """Refuse settings that are not allowed."""
-        check_choice("missing_groups", self.missing_groups, MISSING_GROUPS)
-        check_choice("disparity", self.disparity, DISPARITIES)
-        check_reference(self.reference)
-        if isinstance(self.group_weights, Mapping):
-            for label, value in self.group_weights.items():
-                check_number(f"group_weights[{label!r}]", value, positive=True)
-        elif not isinstance(self.group_weights, str) or self.group_weights not in (
-            "share",
-            "equal",
-        ):
-            raise ValueError(
-                f"group_weights={self.group_weights!r} is not known; use 'share', 'equal' or a "
-                "mapping {label: weight}."
-            )
-        return self
-
-    def in_gap(self, moments: GroupMoments) -> BoolArray:
-        """Return which groups are compared."""
-        return groups_in_gap(moments.labels, self.missing_groups)
-
-    @property
-    def is_paper(self) -> bool:
-        """Whether errors are compared as in the paper: by their gap, with no reference."""
-        return self.disparity == "gap" and self.reference == "none"
-
-    def compares(self, moments: GroupMoments) -> bool:
-        """Return whether there are enough groups to compare: two for a gap, or one."""
-        return int(self.in_gap(moments).sum()) >= (2 if self.disparity == "gap" else 1)
-
-    def gap(self, errors: FloatArray, moments: GroupMoments) -> FloatArray:
-        """Largest minus smallest error of the groups that are compared, along the last axis."""
-        compared = errors[..., self.in_gap(moments)]
-        return np.ptp(compared, axis=-1) if compared.shape[-1] else np.zeros(errors.shape[:-1])
-
-    def weights(self, moments: GroupMoments) -> FloatArray:
-        """Return how much each group counts in the total error; the weights sum to 1."""
-        shares, in_gap = moments.shares, self.in_gap(moments)
-        if isinstance(self.group_weights, Mapping):
-            check_by_group("group_weights", self.group_weights, moments.labels)
-            given = np.array([float(self.group_weights[label]) for label in moments.labels])
-            return np.asarray(given / given.sum())
-        if self.group_weights == "share" or not in_gap.any():
-            return shares
-        return np.where(in_gap, shares[in_gap].sum() / in_gap.sum(), shares)
-
-    def objective(
-        self,
-        moments: GroupMoments,
-        fairness_weight: float,
-        radius: Radius,
-        problem: SubspaceProblem | None = None,
-    ) -> RobustFairObjective:
-        """Return the objective of a setting.
-
-        Parameters
-        ----------
-        moments : GroupMoments
-            Gives the groups and their sizes.
-        fairness_weight : float
-            How much the disparity counts; with too few groups to compare it has no effect.
-        radius : float or mapping
-            As in RobustFairPCA.
-        problem : SubspaceProblem, optional
-            Gives each group's own best error, which ``reference="own"`` needs.
-
-        Returns
-        -------
-        RobustFairObjective
-            The objective.
-        """
-        return self.objective_of(moments, fairness_weight, radii_of(radius, moments), problem)
-
-    def objective_of(
-        self,
-        moments: GroupMoments,
-        fairness_weight: float,
-        radii: FloatArray,
-        problem: SubspaceProblem | None = None,
-    ) -> RobustFairObjective:
-        """Return the objective, given the radius of each group."""
-        in_gap = self.in_gap(moments)
-        weight = float(fairness_weight) if self.compares(moments) else 0.0
-        compared = None if in_gap.all() or weight == 0 else in_gap
-        own = None
-        if self.reference == "own":
-            if problem is None:
-                raise ValueError("reference='own' needs the problem, for each group's own best.")
-            own = np.array([found.errors[a] for a, found in enumerate(problem.own_best)])
-        references = references_of(self.reference, moments.labels, radii, own)
-        return RobustFairObjective(
-            self.weights(moments),
-            weight,
-            radii,
-            compared,
-            self.disparity,
-            references if weight > 0 else None,
-        )
 
 
 @dataclass(frozen=True)
@@ -188,12 +57,17 @@ class Prepared:
     basis: FloatArray | None
     has_hidden_features: bool
 
+    @cached_property
+    def second(self) -> Stack:
+        """Second moments of the groups around the mean of all rows."""
+        return self.inner.stacked()
+
     def problem(self, n_components: int, counting: Counting | None = None) -> SubspaceProblem:
         """Return the problem for a number of components; groups count by share by default."""
         # Gaps are measured against the variance as the objective counts it: by shares of the rows,
         # a large group that hardly counts would hide how far the others are from their best.
         return SubspaceProblem(
-            self.inner.second_moments,
+            self.second,
             (counting or Counting()).weights(self.moments),
             check_components(n_components, self.moments.n_features),
             has_hidden_features=self.has_hidden_features,
@@ -219,10 +93,10 @@ class Prepared:
         variances : ndarray of shape (k,)
             Pooled variance of each (ddof 0).
         """
-        second = self.inner.second_moments
-        image = np.einsum("a,adk->dk", self.moments.shares, second @ components.T)
-        _, rotation = np.linalg.eigh(components @ image)
-        return self.in_order(rotation[:, ::-1].T @ components)
+        images = self.second @ np.ascontiguousarray(components.T)
+        image = (self.moments.shares @ images.reshape(len(images), -1)).reshape(images.shape[1:])
+        variances, rotation = np.linalg.eigh(components @ image)
+        return self._signed(rotation[:, ::-1].T @ components, variances[::-1])
 
     def in_order(self, components: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return components as they are, and the variance along each.
@@ -239,13 +113,20 @@ class Prepared:
         variances : ndarray of shape (k,)
             Pooled variance of each (ddof 0).
         """
-        second = self.inner.second_moments
-        image = np.einsum("a,adk->kd", self.moments.shares, second @ components.T)
-        variances = np.einsum("kd,kd->k", image, components)
-        rows = self.in_features(components)
-        largest = np.abs(rows).argmax(axis=1)
-        signs = np.sign(rows[np.arange(len(rows)), largest])
-        return rows * signs[:, None], np.maximum(variances, 0.0)
+        image = np.einsum("a,adk->kd", self.moments.shares, self.second @ components.T)
+        return self._signed(components, np.einsum("kd,kd->k", image, components))
+
+    def _signed(
+        self, components: FloatArray, variances: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        return signed(self.in_features(components)), np.maximum(variances, 0.0)
+
+
+def signed(components: FloatArray) -> FloatArray:
+    """Return components with the largest loading of each positive."""
+    largest = np.abs(components).argmax(axis=1)
+    signs = np.sign(components[np.arange(len(components)), largest])
+    return np.asarray(components * signs[:, None])
 
 
 def prepare(
@@ -274,14 +155,45 @@ def prepare(
         What problems are made of.
     """
     check_moments(moments)
-    _check_size(moments)
+    check_size(moments)
     scale = pooled_scale(moments) if check_flag("standardize", standardize) else None
+    if scale is not None:
+        check_memory(moments.n_groups, len(moments.scatters[0]), 1 + FITTED)
     scaled = moments if scale is None else moments.scaled(scale)
-    hidden = hidden_features(scaled)
+    # Errors are differences of total variances, known to this accuracy.
+    rounding = 8 * len(scaled.scatters[0]) * UNIT * float(scaled.variances.sum())
+    hidden = hidden_by(scaled, rounding)
     if warn:
         warn_of_hidden_features(scaled, hidden)
     scaled = scaled.dense() if room is None else scaled.with_room(room)
     return Prepared(moments, scale, scaled.in_basis(), scaled.basis, bool(hidden.any()))
+
+
+def least_largest_loss(
+    problem: SubspaceProblem, moments: GroupMoments, options: SolverOptions | None = None
+) -> tuple[SolverResult, FloatArray]:
+    """Minimise the largest loss of a group beyond its own best, as FairPCA does.
+
+    Parameters
+    ----------
+    problem : SubspaceProblem
+        Gives the number of components.
+    moments : GroupMoments
+        In the units of the problem; each group is centred by its own mean.
+    options : SolverOptions, optional
+        How to solve it.
+
+    Returns
+    -------
+    result : SolverResult
+        The subspace, with the errors of the groups around their own means.
+    own_best : ndarray of shape (n_groups,)
+        The smallest error that each group can have.
+    """
+    own = SubspaceProblem(moments.covariances, moments.shares, problem.k)
+    own_best = own.own_errors
+    result = solve(own, LargestLoss(own_best), options)
+    return replace(result, n_eigensolves=own.n_eigensolves), own_best
 
 
 def check_moments(moments: Any) -> None:
@@ -293,14 +205,27 @@ def check_moments(moments: Any) -> None:
         )
 
 
-def _check_size(moments: GroupMoments) -> None:
+def moments_of(X: Any, sensitive_features: Any, sample_weight: Any = None) -> GroupMoments:
+    """Return the moments of rows; moments are returned as they are."""
+    if not isinstance(X, GroupMoments):
+        return GroupMoments.from_arrays(X, sensitive_features, sample_weight=sample_weight)
+    if sensitive_features is not None or sample_weight is not None:
+        raise ValueError(
+            "GroupMoments already contain groups and weights; pass sensitive_features and "
+            "sample_weight only with rows."
+        )
+    return X
+
+
+def check_size(moments: GroupSummary) -> None:
     """Check that there are enough rows for a variance."""
     rows = int(moments.counts.sum())
     if rows < 2:
         raise ValueError(f"X has n_samples={rows}; 1 sample is too few, at least 2 are needed.")
-    if moments.total_weight <= 1:
+    total = float(moments.weights.sum())
+    if total <= 1:
         raise ValueError(
-            f"sample_weight sums to {moments.total_weight:.4g}; weights count as repeated rows, so "
+            f"sample_weight sums to {total:.4g}; weights count as repeated rows, so "
             "their sum must exceed 1. Multiply them, for instance by n_samples / sum."
         )
 
@@ -310,24 +235,34 @@ def least_rows(n_components: Any) -> int:
     return max(_SMALL, int(n_components) + 1) if is_integer(n_components) else _SMALL
 
 
-def warn_of_small_groups(moments: GroupMoments, n_components: Any) -> None:
-    """Warn of groups that have very few rows, with their counts."""
+def warn_of_small_groups(
+    moments: GroupSummary, n_components: Any, counting: Counting | None = None
+) -> None:
+    """Warn of compared groups that have very few rows, with their counts."""
     least = least_rows(n_components)
-    pairs = zip(moments.labels, moments.counts.tolist(), strict=True)
-    small = {label: count for label, count in pairs if count < least}
-    if small and moments.n_groups > 1:
+    compared = (counting or Counting()).in_gap(moments)
+    rows = zip(moments.labels, moments.counts.tolist(), compared, strict=True)
+    small = {label: count for label, count, one in rows if one and count < least}
+    if small and len(moments.labels) > 1:
         shown = listed(small, lambda label: f"{label!r}: {small[label]}")
+        have = "has" if len(small) == 1 else "have"
         warn(
-            f"{len(small)} of {moments.n_groups} groups have fewer than {least} rows ({shown}); "
-            "their errors say little about other members of these groups.",
+            f"{len(small)} of {len(moments.labels)} groups {have} fewer than {least} rows "
+            f"({shown}); their errors say little about other members of these groups.",
             SmallGroupWarning,
         )
 
 
-def warn_of_one_group() -> None:
+def ask_for_groups(y_given: bool) -> str:
+    """Say how groups are given; scikit-learn's users may have given them as y, which is ignored."""
+    asked = " y is ignored; if it holds the groups, pass sensitive_features=y." if y_given else ""
+    return f"sensitive_features=... must have two values or more.{asked}"
+
+
+def warn_of_one_group(y_given: bool = False) -> None:
     """Warn that there is only one group, so that the result is PCA."""
     warn(
-        "There is only one group, so the result is PCA. Pass sensitive_features=....",
+        f"There is only one group, so the result is PCA. {ask_for_groups(y_given)}",
         NoGroupsWarning,
     )
 
@@ -343,11 +278,14 @@ def warn_unless_optimal(result: SolverResult, tol: float) -> None:
         The tolerance that was asked for.
     """
     # Components that were asked for one by one are not meant to be the best.
+    chance = f" {result.proof}" if result.failure_probability > 0 else ""
     if result.status != "optimal" and not result.is_hidden and result.solver != "greedy":
         warn(
             f"Solver {result.solver!r} ended with status {result.status!r}: the objective "
-            f"{result.objective:.6g} is proved optimal to a relative gap of "
-            f"{result.optimality_gap:.2g}, not to tol={tol}. A larger effort may help "
+            f"{result.objective:.6g} is proved optimal{chance} to a relative gap of "
+            f"{result.optimality_gap:.2g}, not to tol={tol}. "
+            + ("max_time cut the work short. " if result.was_cut else "")
+            + f"A larger {'max_time' if result.was_cut else 'effort'} may help "
             "or, if features differ much in size, standardize=True.",
             ConvergenceWarning,
         )

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from fairspan.ground.parameters import check_choice
+from fairspan.ground.rows import named_column
 from fairspan.moments.projection import total_and_gap
 
 __all__ = ["GroupErrorScorer", "error_gap", "total_error", "total_plus_gap"]
@@ -55,6 +56,7 @@ class GroupErrorScorer:
         for name, asked in {"sensitive_features": True, "sample_weight": None}.items():
             self._request.score.add_request(param=name, alias=asked)
 
+    @named_column
     def __call__(
         self,
         estimator: Any,
@@ -75,8 +77,8 @@ class GroupErrorScorer:
             The rows.
         y : None
             Ignored.
-        sensitive_features : array-like, frame or dict
-            The group of each row.
+        sensitive_features : array-like, frame, dict or str
+            The group of each row. A str names a column of X, which is then not a feature.
         sample_weight : array-like of shape (n_rows,), optional
             How often each row counts.
 

@@ -66,7 +66,7 @@ def convergence_history(
     if not is_integer(model.random_state):
         raise ValueError(
             f"random_state={model.random_state!r}: a descent can be repeated only from an integer "
-            "seed; fit with random_state=0, say."
+            "seed; fit for instance with random_state=0."
         )
     used = checked_smoothing(problem, objective, smoothing)
     kept = _walk(model, every)
@@ -74,38 +74,42 @@ def convergence_history(
     values = np.array([objective.value(problem.errors(V)) for V in kept.values()])
     gaps = np.array([one.distance for one in found]) / used
     decrease = float(values[0]) - model.lower_bound_
-    bound = bound_of_rate(problem, objective, decrease, model.max_iter, used)
+    bound = bound_of_rate(problem, objective, decrease, model.n_iter_, used)
     return ConvergenceHistory(np.array(list(kept)), values, gaps, bound, used)
 
 
 def _walk(model: RobustFairPCA, every: int) -> dict[int, FloatArray]:
     """Walk once to learn which of several starts the fit chose, and once to keep its iterates."""
-    prepared = prepare(model.moments_, model.standardize, room=model.n_components, warn=False)
-    problem = prepared.problem(model.n_components, model._counting())
+    k, last = len(model.components_), model.n_iter_
+    prepared = prepare(model.moments_, model.scale_ is not None, room=k, warn=False)
+    problem = prepared.problem(k, model._counting())
     best, chosen, iterates = math.inf, 0, {}
-    objective, last = model._fitted_objective, model.max_iter
 
-    def choose(step: int, winner: int, V: FloatArray) -> None:
+    def choose(step: int, values: FloatArray, V: FloatArray) -> None:
         nonlocal best, chosen
-        value = objective.value(problem.errors(V[winner]))
-        if value < best if model.iterate == "best" else step == last:
-            best, chosen = value, winner
+        if values.min() < best if model.iterate == "best" else step == last:
+            best, chosen = float(values.min()), int(values.argmin())
 
-    def keep(step: int, winner: int, V: FloatArray) -> None:
+    def keep(step: int, values: FloatArray, V: FloatArray) -> None:
         if step % every == 0 or step == last:
             iterates[step] = prepared.in_features(V[chosen].T).T
 
-    n_starts = model._options().n_init + model._options().start_at_pca
-    for watch in [choose, keep] if n_starts > 1 else [keep]:
+    for watch in (choose, keep):
         options = model._options()
-        solve_subgradient(
+        result = solve_subgradient(
             problem,
-            objective,
+            model._fitted_objective,
             max_iter=last,
             n_init=options.n_init,
             retraction=options.retraction,
+            iterate=options.iterate,
             start_at_pca=options.start_at_pca,
             rng=options.rng,
             watch=watch,
         )
+        if not math.isclose(result.objective, model.objective_, rel_tol=1e-9, abs_tol=1e-12):
+            raise ValueError(
+                f"The descent ends at {result.objective:.10g} when repeated, the fit at "
+                f"{model.objective_:.10g}: parameters were changed after the fit; fit again."
+            )
     return iterates

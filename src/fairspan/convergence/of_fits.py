@@ -1,4 +1,4 @@
-"""Constants, gaps and histories of a fitted estimator."""
+"""Constants, proximal points and gaps of a fitted estimator."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def parts_of(model: Any) -> tuple[SubspaceProblem, RobustFairObjective]:
     """Return the problem and the objective of a fit, in the whole space."""
     if not hasattr(model, "_fitted_objective"):
         raise TypeError(f"model is {model!r}; give a fitted RobustFairPCA.")
-    prepared = prepare(model.moments_, model.standardize, warn=False)
+    prepared = prepare(model.moments_, model.scale_ is not None, warn=False)
     return prepared.problem(len(model.components_), model._counting()), model._fitted_objective
 
 

@@ -124,7 +124,7 @@ def proximal_point(
             length /= 2
         Y, found = candidate, model.value(candidate)
         distance = float(np.linalg.norm(Y - model.X))
-        # Near stationary points values differ by less than rounding, where moves still tell.
+        # Near stationary points values differ by less than rounding; moves still show progress.
         if found - bound <= tol and np.linalg.norm(move) <= _PRECISION * distance + _ROUNDING:
             break
         active = model.active(Y)

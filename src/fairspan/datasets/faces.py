@@ -196,7 +196,7 @@ def _fetch(entry: DatasetInfo, target: Path, mirror: str | None, faces: FaceSet)
 
 
 def _columns(sensitive: Any) -> tuple[str, ...]:
-    """Return the requested label columns; "race" stands for its three."""
+    """Return the requested label columns; "race" means its three."""
     asked = ["sex"] if sensitive is None else sensitive
     asked = [asked] if isinstance(asked, str) else list(asked)
     columns: dict[str, None] = {}

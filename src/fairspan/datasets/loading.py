@@ -103,7 +103,7 @@ def parse_table(data: bytes, entry: DatasetInfo, column_rule: str) -> Dataset:
     text = data.decode()
     header = next(csv.reader([text.partition("\n")[0]], skipinitialspace=True))
     values = np.loadtxt(io.StringIO(text), delimiter=",", skiprows=1, ndmin=2)
-    # Some names of the file stand in a second pair of quotation marks.
+    # Some names in the file have a second pair of quotation marks.
     *columns, _label, sensitive_name = (name.strip('" \r') for name in header)
     names = np.array(columns)
     description, spread = entry.description, values[:, :-2].std(axis=0)

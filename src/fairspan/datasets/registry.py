@@ -157,7 +157,7 @@ def names() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        Names that :func:`load` takes, besides "adult".
+        Names that :func:`load` takes, in addition to "adult".
     """
     return tuple(name for name in _REGISTRY if name != "adult")
 

@@ -14,7 +14,6 @@ from fairspan.estimators.clipping import learned_limits
 from fairspan.estimators.export import ExportMixin
 from fairspan.estimators.projecting import ProjectingMixin, check_lazy
 from fairspan.fitting import (
-    Counting,
     Prepared,
     check_moments,
     prepare,
@@ -22,16 +21,18 @@ from fairspan.fitting import (
     warn_unless_optimal,
 )
 from fairspan.ground.parameters import check_components
-from fairspan.ground.rows import check_real, is_dask
-from fairspan.ground.types import FLOATS
+from fairspan.ground.rows import check_real, is_dask, named_column
+from fairspan.ground.types import FLOATS, FloatArray
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import ONE_GROUP, Groups, check_sizes
 from fairspan.moments.sparse import SPARSE_FORMATS
+from fairspan.moments.summary import GroupSummary
+from fairspan.objectives.counting import Counting
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.result import SolverResult, settled
 
 
-def take_features(estimator: Any, moments: GroupMoments) -> None:
+def take_features(estimator: Any, moments: GroupSummary) -> None:
     """Set the number and names of the features that an estimator is fitted on."""
     estimator.n_features_in_ = moments.n_features
     if moments.feature_names is not None:
@@ -49,6 +50,8 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
     n_components: Any
     standardize: Any
     clip: Any = None
+    # Whether a fit that is under way got a y, and no groups.
+    _y_given = False
     # Whether the method looks at group errors alone, so that it may be given the rows'
     # coordinates in a space that holds them, with room for the components.
     _works_in_any_basis = True
@@ -66,6 +69,7 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
     def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:
         """Find the subspace."""
 
+    @named_column
     def fit(
         self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -77,9 +81,10 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
             The data.
         y : None
             Ignored.
-        sensitive_features : array-like, frame or dict, optional
-            The group of each row: one column of labels of any type, or several, which
-            are intersected.
+        sensitive_features : array-like, frame, dict or str, optional
+            The group of each row: one column of labels of any type, or several, which are
+            intersected. A str names a column of X, a list of str several; these are not features,
+            and ``transform`` and the other methods leave them out, too.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts: integer weights equal repeated rows.
 
@@ -90,11 +95,16 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         """
         self._check_parameters()
         self.__dict__.pop("clip_limits_", None)
+        self._y_given = y is not None and sensitive_features is None
+        may_skip_moments = self._may_skip_moments(X)
+        if may_skip_moments and self._fit_by_products(X, sensitive_features, sample_weight):
+            return self
         moments = self._moments(X, sensitive_features, sample_weight, reset=True, whole=True)
-        warn_of_small_groups(moments, self.n_components)
+        warn_of_small_groups(moments, self.n_components, self._counting())
         self._groups_given = sensitive_features is not None
         return self._fit(moments)
 
+    @named_column
     def partial_fit(
         self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -109,8 +119,9 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
             More data.
         y : None
             Ignored.
-        sensitive_features : array-like, frame or dict, optional
-            The group of each row, as in ``fit``.
+        sensitive_features : array-like, frame, dict or str, optional
+            The group of each row, as in ``fit``. A str names a column of X, which is then not a
+            feature.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
 
@@ -121,11 +132,12 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         """
         self._check_parameters()
         self._refuse_clip("partial_fit")
+        self._y_given = y is not None and sensitive_features is None
         seen: GroupMoments | None = getattr(self, "moments_", None)
         if seen is None and hasattr(self, "components_"):
             raise ValueError(
-                "The model was saved with moments=False, so partial_fit cannot continue from the "
-                "rows it has seen; use fit, or save with moments=True."
+                "The model has no moments, so partial_fit cannot continue from the rows it has "
+                "seen: it was saved with moments=False, or its fit went by products."
             )
         moments = self._moments(
             X, sensitive_features, sample_weight, reset=seen is None, whole=False
@@ -160,7 +172,8 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         check_moments(moments)
         self._check_parameters()
         self._refuse_clip("fit_moments")
-        warn_of_small_groups(moments, self.n_components)
+        moments = self._treated(moments)
+        warn_of_small_groups(moments, self.n_components, self._counting())
         self._fit(moments)
         self._groups_given = moments.labels != (ONE_GROUP,)
         take_features(self, moments)
@@ -176,6 +189,14 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    def _may_skip_moments(self, X: Any) -> bool:
+        """Whether a subclass might fit these rows without moments."""
+        return False
+
+    def _fit_by_products(self, X: Any, sensitive_features: Any, sample_weight: Any) -> bool:
+        """Fit without moments, where a subclass can and should; say whether it did."""
+        raise NotImplementedError
+
     def _moments(
         self, X: Any, sensitive_features: Any, sample_weight: Any, *, reset: bool, whole: bool
     ) -> GroupMoments:
@@ -190,16 +211,7 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
             )
             check_lazy(self, X, reset=reset)
             return moments
-        check_real(X)
-        # Values that are not finite show in the moments, which spares a pass over X.
-        X = validate_data(
-            self,
-            X,
-            dtype=FLOATS,
-            accept_sparse=SPARSE_FORMATS,
-            reset=reset,
-            ensure_all_finite=False,
-        )
+        X = self._checked(X, reset=reset)
         if self.clip is not None:
             self.clip_limits_ = learned_limits(X, self.clip, sample_weight)
             X = self._clipped(X)
@@ -209,8 +221,25 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         names = getattr(self, "feature_names_in_", None)
         return GroupMoments.from_groups(X, groups, sample_weight=sample_weight, feature_names=names)
 
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        """Return rows as floats by scikit-learn's rules; moments show what is not finite."""
+        if reset and type(X) is np.ndarray and X.ndim == 2 and X.size and X.dtype in FLOATS:
+            # Nothing to convert and no names: on small tables asking takes as long as the moments.
+            self.__dict__.pop("feature_names_in_", None)
+            self.n_features_in_ = X.shape[1]
+            return X
+        check_real(X)
+        return validate_data(
+            self,
+            X,
+            dtype=FLOATS,
+            accept_sparse=SPARSE_FORMATS,
+            reset=reset,
+            ensure_all_finite=False,
+        )
+
     def _refuse_clip(self, method: str) -> None:
-        """Refuse to clip without all rows at hand, which tell where."""
+        """Refuse to clip without all rows at hand."""
         self.__dict__.pop("clip_limits_", None)
         if self.clip is not None:
             raise ValueError(
@@ -222,40 +251,47 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         """Whether components come in an order of their own, instead of that of their variance."""
         return False
 
+    def _treated(self, moments: GroupMoments) -> GroupMoments:
+        """What becomes of small groups: they are kept, unless a subclass says otherwise."""
+        return moments
+
     def _counting(self) -> Counting:
-        """How groups count: by their shares, unless a subclass has a say."""
+        """How groups count: by their shares, unless a subclass says otherwise."""
         return Counting()
 
-    def _fit(self, moments: GroupMoments) -> Self:
+    def _found(self, moments: GroupMoments) -> tuple[Prepared, SubspaceProblem, SolverResult]:
+        """Solve for moments; parameters are checked, and small groups treated."""
         k = check_components(self.n_components, moments.n_features)
         room = k if self._works_in_any_basis else None
-        prepared, counting = prepare(moments, self.standardize, room=room), self._counting()
-        problem = prepared.problem(k, counting)
-        result = settled(self._solve(problem, prepared.inner), problem)
-        warn_unless_optimal(result, getattr(self, "tol", 0.0))
-        self.moments_, self.mean_, self.scale_ = moments, moments.mean, prepared.scale
-        self._set_result(prepared, result)
-        self.error_gap_ = float(counting.gap(result.group_errors, moments))
-        self.group_labels_ = list(moments.labels)
-        self.group_counts_ = moments.counts
-        self.group_weights_ = moments.weights
-        self.n_samples_ = int(moments.counts.sum())
-        return self
+        prepared = prepare(moments, self.standardize, room=room)
+        problem = prepared.problem(k, self._counting())
+        return prepared, problem, settled(self._solve(problem, prepared.inner), problem)
 
-    def _set_result(self, prepared: Prepared, result: SolverResult) -> None:
+    def _fit(self, moments: GroupMoments) -> Self:
+        prepared, problem, result = self._found(moments)
+        self.__dict__.pop("_y_given", None)
+        warn_unless_optimal(result, getattr(self, "tol", 0.0))
         ordered = prepared.in_order if self._keeps_order() else prepared.canonical
         components, variances = ordered(result.components)
-        shares, weight = prepared.moments.shares, prepared.moments.total_weight
-        total_variance = float(np.einsum("a,aii->", shares, prepared.inner.second_moments))
-        self.result_ = replace(result, components=components)
-        self.components_ = components
-        self.n_components_ = len(components)
+        self.moments_, self.mean_, self.scale_ = moments, moments.mean, prepared.scale
+        total_variance = float(moments.shares @ problem.traces)
+        self._set_result(moments, replace(result, components=components), variances, total_variance)
+        return self
+
+    def _set_result(
+        self, data: GroupSummary, result: SolverResult, variances: FloatArray, total_variance: float
+    ) -> None:
+        """Set the attributes of a fit; its components are in their final order."""
+        errors, weight = result.group_errors, float(data.weights.sum())
+        self.result_, self.components_ = result, result.components
+        self.n_components_ = len(result.components)
         self.explained_variance_ = variances * (weight / (weight - 1))
         self.explained_variance_ratio_ = variances / (total_variance or 1.0)
-        self.group_errors_ = result.group_errors
-        self.total_error_ = float(shares @ result.group_errors)
-        self.objective_ = result.objective
-        self.lower_bound_ = result.lower_bound
+        self.group_errors_, self.total_error_ = errors, float(data.shares @ errors)
+        self.error_gap_ = float(self._counting().gap(errors, data))
+        self.objective_, self.lower_bound_ = result.objective, result.lower_bound
         self.optimality_gap_ = result.optimality_gap
-        self.n_eigensolves_ = result.n_eigensolves
-        self.n_iter_ = result.n_iter
+        self.n_eigensolves_, self.n_iter_ = result.n_eigensolves, result.n_iter
+        self.group_labels_ = list(data.labels)
+        self.group_counts_, self.group_weights_ = data.counts, data.weights
+        self.n_samples_ = int(data.counts.sum())

@@ -12,6 +12,11 @@ from fairspan.ground.rows import check_finite, check_weights
 from fairspan.ground.types import FloatArray
 
 
+def clipped(X: Any, clip: Any, sample_weight: Any = None) -> FloatArray:
+    """Give rows with extreme values cut off at limits that they set themselves."""
+    return np.asarray(np.clip(X, *learned_limits(X, clip, sample_weight)))
+
+
 def learned_limits(X: Any, clip: Any, sample_weight: Any) -> FloatArray:
     """Give the lowest and the highest value of each feature that is left as it is.
 

@@ -133,7 +133,7 @@ moments_, result_
                 f"{listed(moments.labels)}. Use NullSpaceFairPCA for more."
             )
         if moments.n_groups == 1:
-            warn_of_one_group()
+            warn_of_one_group(self._y_given)
         program = _Program.of(problem, moments, float(self.delta))
         self._n_steps = 1
         closed = self.constraint == "mean" or moments.n_groups == 1
@@ -147,7 +147,7 @@ moments_, result_
 
     def _set_result(self, *args: Any, **kwargs: Any) -> None:
         super()._set_result(*args, **kwargs)
-        # The solvers report their end only, so its history does not tell the number of steps.
+        # The solvers report their end only, so its history does not show the number of steps.
         self.n_iter_ = self._n_steps
 
     def _closed_form(self, problem: SubspaceProblem, program: _Program) -> SolverResult | None:

@@ -110,7 +110,7 @@ class ExactlyFairPCA(BaseFairPCA):
 
     def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:
         if problem.n_groups == 1:
-            warn_of_one_group()
+            warn_of_one_group(self._y_given)
             self.fairness_weight_threshold_ = 0.0
             total = RobustFairObjective(problem.shares, 0.0, 0.0 * problem.shares)
             return solve(problem, total, SolverOptions(tol=self.tol))

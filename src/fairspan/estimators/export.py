@@ -11,13 +11,20 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from fairspan.ground import defaults
 from fairspan.ground.extras import needing
 
 
 class ExportMixin:
     """Methods that export a fitted estimator."""
 
-    def save(self, path: str | PathLike[str], *, moments: bool = True) -> None:
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        moments: bool = True,
+        min_count: int = defaults.MIN_COUNT,
+    ) -> None:
         """Write the fitted model to a file of plain arrays and JSON, without pickle.
 
         :func:`fairspan.load_model` reads it, without running code.
@@ -28,12 +35,14 @@ class ExportMixin:
             The file to write, under exactly this name; an old one is replaced atomically.
         moments : bool, default=True
             Whether to keep the moments of the data (one matrix a group). Without them the file is
-            small, but ``partial_fit`` cannot go on and ``moments_`` is absent after loading.
+            small, but ``partial_fit`` cannot continue and ``moments_`` is absent after loading.
+        min_count : int, default=10
+            Moments of groups of fewer rows are refused, because they may reveal single rows.
         """
         from fairspan.storage.model_file import save_model
 
         model: Any = self
-        save_model(model, path, moments=moments)
+        save_model(model, path, moments=moments, min_count=min_count)
 
     def to_sklearn(self) -> Any:
         """Convert the projection to fitted objects of scikit-learn.

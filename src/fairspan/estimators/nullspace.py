@@ -84,14 +84,15 @@ moments_, result_
 
     def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:
         if moments.n_groups == 1:
-            warn_of_one_group()
+            warn_of_one_group(self._y_given)
         basis = complement(moments.offsets[1:] - moments.offsets[:1], problem.scale)
         left = basis.shape[1] - int(self.n_covariance_directions)
+        given = f"n_covariance_directions={self.n_covariance_directions}"
         check_room(
             problem.k,
             left,
             problem.d,
-            f"because of group means and n_covariance_directions={self.n_covariance_directions}",
+            "because of group means" + f" and {given}" * bool(self.n_covariance_directions),
         )
         if self.n_covariance_directions:
             spread = _spread(basis.T @ moments.covariances @ basis, moments.shares)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairspan.fitting import Counting, prepare
+from fairspan.fitting import prepare
 from fairspan.ground.extras import as_frame
 from fairspan.ground.types import FloatArray, Label
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.objectives.counting import Counting
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import SolverOptions, solve
@@ -43,7 +44,9 @@ class Prefixes:
         "optimal" where the optimum is proved.
     excess : ndarray of shape (k,) or None
         The price of keeping the first j components: by which share their objective exceeds the
-        optimum, of its value without references.
+        optimum, of its value without references. It is a price against the best subspace found,
+        proved where ``status`` says so; that no other order has a lower one is not proved, and
+        with more than two groups "nested" and its steps are searched for.
     """
 
     group_labels: tuple[Label, ...]
@@ -114,8 +117,8 @@ class PrefixMixin:
         check_is_fitted(self)
         if not hasattr(self, "moments_"):
             raise ValueError(
-                "The model was saved with moments=False, so its first components cannot be "
-                "judged; save with moments=True."
+                "The model has no moments, so its first components cannot be judged: it was saved "
+                "with moments=False, or its fit went by products."
             )
         counting, k = self._counting(), len(self.components_)
         prepared = prepare(self.moments_, self.standardize, room=k, warn=False)

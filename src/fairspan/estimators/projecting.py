@@ -17,12 +17,23 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan.exceptions import NoGroupsWarning
-from fairspan.fitting import Counting
-from fairspan.ground.rows import check_real, check_rows, check_two_dimensions, is_dask
+from fairspan.ground.rows import (
+    check_finite,
+    check_real,
+    check_rows,
+    check_two_dimensions,
+    is_dask,
+    named_column,
+    without_groups,
+)
 from fairspan.ground.types import FLOATS, FloatArray
 from fairspan.ground.warn import warn
+from fairspan.moments.from_rows import NEAR
+from fairspan.moments.groups import Groups
 from fairspan.moments.projection import Projection, total_and_gap
+from fairspan.moments.small_groups import groups_as_fitted
 from fairspan.moments.sparse import SPARSE_FORMATS, project_sparse, squared_distances
+from fairspan.objectives.counting import Counting
 
 _BLOCK_BYTES = 2**20
 
@@ -36,6 +47,8 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     group_labels_: list[Any]
     # What becomes of rows without a label; a parameter of some estimators.
     missing_groups: Any = "raise"
+    # What becomes of groups with very few rows; a parameter of some estimators.
+    small_groups: Any = "keep"
 
     # Requested for the whole class, so that pipelines and searches pass the groups on as soon as
     # metadata routing is enabled.
@@ -55,11 +68,15 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             The projected rows, float32 for float32 data; a lazy Dask array for a Dask collection.
         """
         check_is_fitted(self)
+        X = without_groups(self, X)
         if is_dask(X):
             return lazy_method(self, "transform", X, len(self.components_))
         X = self._rows(X)
         if issparse(X):
             return self._project_sparse(X).astype(X.dtype, copy=False)
+        if X.dtype == np.float64 and self._is_near_origin():
+            loadings = self.components_ if self.scale_ is None else self.components_ / self.scale_
+            return X @ loadings.T - loadings @ self.mean_
         projected = np.empty((len(X), len(self.components_)), dtype=X.dtype)
         for rows in _blocks(X):
             projected[rows] = self._centered(X[rows]) @ self.components_.T
@@ -107,6 +124,7 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             The errors, in units of the standardised features if ``standardize``.
         """
         check_is_fitted(self)
+        X = without_groups(self, X)
         if is_dask(X):
             return lazy_method(self, "reconstruction_errors", X)
         return self._errors_of(self._rows(X))
@@ -127,6 +145,7 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             raise ValueError("X holds values too large to square in double precision; rescale it.")
         return np.asarray(errors)
 
+    @named_column
     def score(
         self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> float:
@@ -142,8 +161,8 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             The data.
         y : None
             Ignored.
-        sensitive_features : array-like, frame or dict, optional
-            The group of each row.
+        sensitive_features : array-like, frame, dict or str, optional
+            The group of each row. A str names a column of X, which is then not a feature.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
 
@@ -160,11 +179,19 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 "sklearn.set_config(enable_metadata_routing=True).",
                 NoGroupsWarning,
             )
+        X = without_groups(self, X)
         if is_dask(X):
             return lazy_score(self, X, sensitive_features, sample_weight)
         errors = self.reconstruction_errors(X)
-        total, gap = total_and_gap(errors, sensitive_features, sample_weight, self.missing_groups)
+        groups = self._groups(sensitive_features, len(errors))
+        rules = (self.missing_groups, self.small_groups)
+        total, gap = total_and_gap(errors, groups, sample_weight, *rules)
         return -(total + gap)
+
+    def _groups(self, sensitive_features: Any, n_rows: int) -> Groups:
+        """Encode the groups of rows, with small ones as in the fit."""
+        groups = Groups.of(sensitive_features, n_rows, self.missing_groups)
+        return groups_as_fitted(groups, self.group_labels_, self.small_groups)
 
     @property
     def _n_features_out(self) -> int:
@@ -172,7 +199,10 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _rows(self, X: Any) -> Any:
         check_real(X)
-        return validate_data(self, X, dtype=FLOATS, accept_sparse=SPARSE_FORMATS, reset=False)
+        options = {"accept_sparse": SPARSE_FORMATS, "ensure_all_finite": False}
+        X = validate_data(self, X, dtype=FLOATS, reset=False, **options)
+        check_finite(X, getattr(self, "feature_names_in_", None))
+        return X
 
     def _project_sparse(self, X: Any) -> FloatArray:
         if hasattr(self, "clip_limits_"):
@@ -180,6 +210,18 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 "A model that clips needs dense rows, but X is sparse; use X.toarray()."
             )
         return project_sparse(X, self.mean_, self.scale_, self.components_)
+
+    def _is_near_origin(self) -> bool:
+        """Whether the mean may be taken off after the projection: that loses a digit at most.
+
+        It saves a copy of the rows. Where the mean is large, it would lose as many digits as the
+        mean has more than the deviations.
+        """
+        kept = getattr(self, "explained_variance_", None)
+        if kept is None or hasattr(self, "clip_limits_"):
+            return False
+        mean = self.mean_ if self.scale_ is None else self.mean_ / self.scale_
+        return float(mean @ mean) <= NEAR**2 * float(kept.sum())
 
     def _clipped(self, X: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Rows within the limits of the model, if it has any."""
@@ -276,6 +318,11 @@ def lazy_score(estimator: Any, X: Any, sensitive_features: Any, sample_weight: A
     check_is_fitted(estimator)
     check_lazy(estimator, X, reset=False)
     rule = estimator.missing_groups
+    if estimator.small_groups != "keep":
+        raise ValueError(
+            f"score of a Dask collection does not support small_groups={estimator.small_groups!r}; "
+            "score rows in memory."
+        )
     found = moments_of_collection(X, sensitive_features, sample_weight, rule)
     # A group without weight has no error; it cannot widen the gap.
     moments = found.moments or found.result()

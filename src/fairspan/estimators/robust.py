@@ -12,11 +12,11 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
-from fairspan.estimators.base import BaseFairPCA
 from fairspan.estimators.prefixes import PrefixMixin
+from fairspan.estimators.routes import RouteMixin
 from fairspan.estimators.worst_case import WorstCaseMixin
 from fairspan.exceptions import NoGroupsWarning
-from fairspan.fitting import Counting
+from fairspan.fitting import ask_for_groups
 from fairspan.ground import defaults
 from fairspan.ground.parameters import (
     check_choice,
@@ -27,17 +27,24 @@ from fairspan.ground.parameters import (
     check_replicates,
     generator_from,
 )
-from fairspan.ground.rows import check_weights, is_dask
+from fairspan.ground.rows import check_weights, is_dask, is_wide
 from fairspan.ground.types import FloatArray
 from fairspan.ground.warn import warn
+from fairspan.moments.from_rows import pooled_scale
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.moments.resampling import resampled_moments
-from fairspan.moments.scales import pooled_scale
+from fairspan.moments.small_groups import (
+    groups_as_fitted,
+    treated,
+)
+from fairspan.moments.summary import GroupSummary
 from fairspan.objectives.ambiguity import bootstrap_radii
-from fairspan.objectives.by_group import radii_of
+from fairspan.objectives.counting import Counting, radii_of
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
+from fairspan.products import RowParts
+from fairspan.products.route import ROUTES
 from fairspan.solvers import SolverOptions, SolverResult, solve
 from fairspan.solvers.options import RETRACTIONS, SOLVERS, STARTS
 from fairspan.solvers.ordering import ORDERS, nested_basis, of_size, solve_greedy
@@ -46,7 +53,7 @@ logger = logging.getLogger("fairspan")
 
 
 @dataclass(eq=False, repr=False)
-class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
+class RobustFairPCA(PrefixMixin, WorstCaseMixin, RouteMixin):
     """Principal components that balance the reconstruction errors of groups.
 
     Minimises over all k-dimensional subspaces::
@@ -72,7 +79,8 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
         What the fairness weight counts. "gap" is the paper's: largest minus smallest group error.
         "largest" is the largest group error; no projection serves every group at least as well as
         its fit and one of them better, and at radius 0 without references the worst-served group
-        is never worse off than under PCA with the same ``group_weights``.
+        is never worse off than under PCA with the same ``group_weights``. Both hold for the
+        minimum, and so not with ``order="greedy"``, whose subspace is another one.
     reference : {"none", "own"} or mapping, default="none"
         What each group's error is compared with; it is subtracted before errors are compared.
         "own" is the error of the group's own best k components (with a radius, its worst case), so
@@ -102,6 +110,14 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
         group labelled "missing". "total_only" counts them in the total error, with a radius of
         their own like any group, but not in the gap; they keep their share of the total with
         ``group_weights="equal"``.
+    small_groups : {"keep", "pool", "total_only"}, default="keep"
+        What becomes of groups with fewer than ``min_rows`` rows. "pool" makes them one group,
+        labelled "small groups". "total_only" counts them in the total error, with one radius for
+        all of them, but not in the gap. A warning says what was done. Both need all rows or their
+        moments, so ``partial_fit`` refuses them; in ``score``, rows of groups that the fit does not
+        know are among the small ones.
+    min_rows : int, default=5
+        The fewest rows of a group that is not small.
     standardize : bool, default=False
         Divide features by their standard deviation over all rows; constant features stay.
     clip : float, optional
@@ -112,7 +128,8 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
         Which basis of the subspace is returned, and so what the first j components are good for.
         "variance" is PCA's, most variance first. "nested" drops the direction that costs least
         from the subspace of k, then from what is left, and so on: the subspace of all k is the
-        same, and its first j components are nearly the best j. "greedy" finds components one by
+        same, and its first j components are nearly the best j (with more than two groups the
+        direction to drop is found by a search, not proved). "greedy" finds components one by
         one, each the best given those before: another subspace, whose bound is that of the
         best one. See ``prefixes``.
     solver : {"auto", "newton", "boundary", "subgradient"}, default="auto"
@@ -141,6 +158,15 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
         iterates of each start, as in the paper.
     retraction : {"qr", "polar"}, default="qr"
         How a step of "subgradient" returns to the manifold.
+    route : {"auto", "moments", "products"}, default="auto"
+        "moments" computes one matrix of features by features for each group. "products" only
+        multiplies thin blocks with the rows, dense or sparse, for data with too many features for
+        that; there is no ``moments_`` then. It takes one or two groups, or any number with
+        radius 0 and no reference. "auto" takes products only from 4,096 features on, where
+        they cost less or moments do not fit in memory.
+    failure_probability : float, default=1e-10
+        How probably the bound of "products" may be wrong. It rests on random blocks, unless the
+        data allows a deterministic proof; ``result_.proof`` says which.
     random_state : int, RandomState instance, Generator or None, default=None
         Seed of the random starts and of the bootstrap.
     verbose : int, default=0
@@ -178,7 +204,9 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
     n_iter_ : int
         Iterations of the solver; steps of each start for "subgradient".
     moments_ : GroupMoments
-        The moments of the data.
+        The moments of the data; absent where the fit went by products.
+    route_ : str
+        Which way the fit went, "moments" or "products".
     result_ : SolverResult
         What the solver returned.
     n_features_in_, feature_names_in_, n_components_, n_samples_
@@ -215,6 +243,8 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
     n_bootstrap: int = defaults.RADIUS_REPLICATES
     group_weights: str | Mapping[Any, float] = "share"
     missing_groups: str = "raise"
+    small_groups: str = "keep"
+    min_rows: int = defaults.MIN_ROWS
     standardize: bool = False
     clip: float | None = None
     order: str = "variance"
@@ -227,6 +257,8 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
     start: str = "both"
     iterate: str = "best"
     retraction: str = "qr"
+    route: str = "auto"
+    failure_probability: float = defaults.FAILURE_PROBABILITY
     random_state: Any = None
     verbose: int = 0
 
@@ -236,6 +268,8 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
         check_choice("solver", self.solver, SOLVERS)
         check_choice("order", self.order, ORDERS)
         check_choice("retraction", self.retraction, RETRACTIONS)
+        check_choice("route", self.route, ROUTES)
+        check_level("failure_probability", self.failure_probability)
         check_integer("max_iter", self.max_iter, 1)
         check_number("effort", self.effort, positive=True)
         check_max_time(self.max_time)
@@ -248,6 +282,7 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
                 f"verbose={verbose!r} is not an integer; 0 is silent, 1 logs the result."
             )
         self._counting().checked()
+        check_integer("min_rows", self.min_rows, 1)
         if isinstance(self.radius, Mapping):
             for label, value in self.radius.items():
                 check_number(f"radius[{label!r}]", value)
@@ -270,9 +305,16 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
             )
         moments = super()._moments(X, sensitive_features, sample_weight, reset=reset, whole=whole)
         self._resampled = None
+        if not whole and self.small_groups != "keep":
+            raise ValueError(
+                f"small_groups={self.small_groups!r} needs all rows to count them, which "
+                "partial_fit does not see; use fit, or small_groups='keep'."
+            )
+        moments = self._treated(moments) if whole else moments
         if resample:
             X = self._clipped(validate_data(self, X, dtype=np.float64, reset=False))
             groups = Groups.of(sensitive_features, len(X), self.missing_groups)
+            groups = groups_as_fitted(groups, moments.labels, self.small_groups)
             weight = None if sample_weight is None else check_weights(sample_weight, len(X))
             rng = generator_from(self.random_state)
             replicates = resampled_moments(X, groups, self.n_bootstrap, rng, weight)
@@ -281,22 +323,27 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
             self._resampled = (moments.weights, radii)
         return moments
 
+    def _may_skip_moments(self, X: Any) -> bool:
+        may = self.route == "auto" and is_wide(X)
+        return self.route == "products" or isinstance(X, RowParts) or may
+
+    def _treated(self, moments: GroupMoments) -> GroupMoments:
+        if self.small_groups == "keep":
+            return moments
+        return treated(moments, self.small_groups, self.min_rows)
+
     def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:
-        counting = self._counting()
-        if not counting.compares(moments) and self.fairness_weight > 0:
-            warn(
-                "There are fewer than two groups to compare, so "
-                f"fairness_weight={self.fairness_weight} has no effect. Pass "
-                "sensitive_features=..., or set fairness_weight=0.",
-                NoGroupsWarning,
+        if self.route == "products":
+            raise ValueError(
+                "route='products' goes over the rows many times, which only fit can; with moments "
+                "or partial_fit, use route='auto'."
             )
+        self._warn_of_nothing_to_compare(self._counting(), moments)
+        self.route_ = "moments"
         self.group_radii_ = self._radii(moments)
         objective = self._objective(problem, moments)
         result = self._solved(problem, objective, moments)
-        self._fitted_objective = objective
-        self.total_weights_ = objective.shares
-        none = np.zeros(objective.n_groups)
-        self.group_references_ = none if objective.references is None else objective.references
+        self._set_objective(objective)
         logger.log(
             logging.INFO if self.verbose else logging.DEBUG,
             "%s: objective %.10g, bound %.10g, gap %.2g, %d eigen-solves",
@@ -307,6 +354,21 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
             result.n_eigensolves,
         )
         return result
+
+    def _set_objective(self, objective: RobustFairObjective) -> None:
+        none = np.zeros(objective.n_groups)
+        self._fitted_objective = objective
+        self.total_weights_ = objective.shares
+        self.group_references_ = none if objective.references is None else objective.references
+
+    def _warn_of_nothing_to_compare(self, counting: Counting, moments: GroupSummary) -> None:
+        if not counting.compares(moments) and self.fairness_weight > 0:
+            warn(
+                "There are fewer than two groups to compare, so "
+                f"fairness_weight={self.fairness_weight} has no effect; 0 asks for PCA. "
+                f"{ask_for_groups(self._y_given)}",
+                NoGroupsWarning,
+            )
 
     def _solved(
         self, problem: SubspaceProblem, objective: RobustFairObjective, moments: GroupMoments
@@ -333,7 +395,8 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
         return self.order != "variance"
 
     def _counting(self) -> Counting:
-        return Counting(self.group_weights, self.missing_groups, self.disparity, self.reference)
+        given = (self.group_weights, self.missing_groups, self.disparity, self.reference)
+        return Counting(*given, small_groups=self.small_groups)
 
     def _options(self) -> SolverOptions:
         fixed = self.random_state is None and self.solver != "subgradient"
@@ -351,7 +414,7 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
             rng=None if fixed else generator_from(self.random_state),
         )
 
-    def _radii(self, moments: GroupMoments) -> FloatArray:
+    def _radii(self, moments: GroupSummary) -> FloatArray:
         if not isinstance(self.radius, str):
             return radii_of(self.radius, moments)
         resampled = getattr(self, "_resampled", None)
@@ -364,8 +427,10 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, BaseFairPCA):
         return np.asarray(resampled[1])
 
 
-def plain_pca(model: Any, moments: GroupMoments) -> RobustFairPCA:
-    """Fit PCA as it is: no fairness, no robustness, in the units of a fitted model."""
+def pca_of(model: Any) -> RobustFairPCA:
+    """Fit plain PCA to the moments of a fitted model, in its units."""
     k, scaled = len(model.components_), model.scale_ is not None
     plain = RobustFairPCA(k, fairness_weight=0.0, radius=0.0, standardize=scaled)
-    return plain.fit_moments(moments)
+    # Moments of a fit have their small groups merged; these are not compared here either.
+    plain.set_params(small_groups=getattr(model, "small_groups", "keep"), min_rows=1)
+    return plain.fit_moments(model.moments_)

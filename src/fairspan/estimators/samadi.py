@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 
-import numpy as np
-
 from fairspan.estimators.base import BaseFairPCA
-from fairspan.fitting import warn_of_one_group
+from fairspan.fitting import least_largest_loss, warn_of_one_group
 from fairspan.ground import defaults
 from fairspan.ground.parameters import check_choice, check_integer, check_number
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.objectives import LargestLoss
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers import Relaxed, SolverOptions, SolverResult, solve
+from fairspan.solvers import Relaxed, SolverOptions, SolverResult
 from fairspan.solvers.options import ITERATES
 
 SOLVERS = ("exact", "multiplicative_weights")
@@ -120,9 +117,7 @@ moments_, result_
 
     def _solve(self, problem: SubspaceProblem, moments: GroupMoments) -> SolverResult:
         if moments.n_groups == 1:
-            warn_of_one_group()
-        own = SubspaceProblem(moments.covariances, moments.shares, problem.k)
-        offsets = np.array([found.errors[a] for a, found in enumerate(own.own_best)])
+            warn_of_one_group(self._y_given)
         options = SolverOptions(
             self.solver,
             tol=self.tol,
@@ -130,11 +125,10 @@ moments_, result_
             learning_rate=float(self.learning_rate),
             iterate=self.iterate,
         )
-        result = solve(own, LargestLoss(offsets), options)
+        result, own_best = least_largest_loss(problem, moments, options)
         V = result.components
         relaxed = result.relaxed or Relaxed(V.T @ V, result.group_errors)
-        self.group_losses_ = result.group_errors - offsets
-        self.relaxation_, self.relaxed_losses_ = relaxed.matrix, relaxed.errors - offsets
+        self.group_losses_ = result.group_errors - own_best
+        self.relaxation_, self.relaxed_losses_ = relaxed.matrix, relaxed.errors - own_best
         self.relaxed_objective_ = float(self.relaxed_losses_.max())
-        errors, solves = problem.errors(V.T), own.n_eigensolves
-        return replace(result, group_errors=errors, n_eigensolves=solves, relaxed=None)
+        return replace(result, group_errors=problem.errors(V.T), relaxed=None)

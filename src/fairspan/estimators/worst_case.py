@@ -9,9 +9,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairspan.estimators.projecting import ProjectingMixin
 from fairspan.ground.listed import listed
-from fairspan.ground.rows import check_real
+from fairspan.ground.rows import check_real, named_column, without_groups
 from fairspan.ground.types import FloatArray
-from fairspan.moments.groups import Groups
 from fairspan.objectives.ambiguity import worst_case_rows
 from fairspan.objectives.robust import RobustFairObjective
 
@@ -23,6 +22,7 @@ class WorstCaseMixin(ProjectingMixin):
     group_radii_: FloatArray
     _fitted_objective: RobustFairObjective
 
+    @named_column
     def worst_case(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
         """Move rows to the worst distribution within the radius, for the fitted projection.
 
@@ -34,8 +34,9 @@ class WorstCaseMixin(ProjectingMixin):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows, usually those the estimator was fitted on.
-        sensitive_features : array-like, frame or dict, optional
-            The group of each row, among those seen in fit.
+        sensitive_features : array-like, frame, dict or str, optional
+            The group of each row, among those seen in fit. A str names a column of X, which is then
+            not a feature.
 
         Returns
         -------
@@ -43,6 +44,7 @@ class WorstCaseMixin(ProjectingMixin):
             The moved rows, in the units of X.
         """
         check_is_fitted(self)
+        X = without_groups(self, X)
         check_real(X)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if sensitive_features is None and len(self.group_labels_) > 1:
@@ -50,7 +52,7 @@ class WorstCaseMixin(ProjectingMixin):
                 "sensitive_features is missing; the worst case depends on the groups "
                 f"{listed(self.group_labels_)}."
             )
-        groups = Groups.of(sensitive_features, len(X), self.missing_groups)
+        groups = self._groups(sensitive_features, len(X))
         unknown = [label for label in groups.labels if label not in self.group_labels_]
         if unknown:
             raise ValueError(

@@ -13,7 +13,7 @@ from fairspan.experiments.trials import VALUES
 COMPARED = ("rfpca", "fairpca", "cfpca-mean", "cfpca-both")
 COLUMNS = ("table", "methods", "claim", "ours", "paper", "datasets")
 NONE = ""
-"""What stands for a count of the paper's where it has no figures."""
+"""Shown instead of the paper's count where it has no figures."""
 
 _TABLES = {
     "out of sample": ("out_of_sample", VALUES[:2]),

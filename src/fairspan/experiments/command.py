@@ -46,11 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for names in ("data sets", "methods"):
         text = f"{names}, in the order of the rows"
         parser.add_argument(f"--{names.replace(' ', '')}", nargs="+", metavar="NAME", help=text)
-    text = "number of splits or simulations (as in the paper)"
+    text = "number of splits or simulations (default: as in the paper)"
     parser.add_argument("--seeds", type=int, metavar="N", help=text)
-    parser.add_argument("--output", type=Path, default=Path("fairspan-reproduction"), metavar="DIR")
-    cores = os.cpu_count() or 1
-    parser.add_argument("--workers", type=int, default=cores, metavar="N", help="processes")
+    output = Path("fairspan-reproduction")
+    text = f"folder of the results and of the rows behind them (default: {output})"
+    parser.add_argument("--output", type=Path, default=output, metavar="DIR", help=text)
+    text = "number of processes (default: one for each core)"
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, metavar="N", help=text)
     for name, choices in CHOICES.items():
         option = f"--{name.replace('_', '-')}"
         text = f"{_SWITCHES[name]} (default: {choices[0]})"

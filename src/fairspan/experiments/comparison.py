@@ -19,13 +19,13 @@ VISIBLE = 5e-3
 """Relative differences from the paper beyond this are explained, where the reason is known."""
 
 _DESCENT = (
-    "The paper's descent ends above the minimum, and folds then choose another fairness weight; "
-    "here every problem is solved to a proved optimum."
+    "The paper's descent ends above the minimum, and cross-validation then selects other "
+    "parameters; here every problem is solved to a proved optimum."
 )
 _WEIGHTS = (
     "The published program compares its two candidates by a matrix product where an elementwise "
-    "one is meant, and most of its step sizes lie above the limit of stability; here FairPCA's "
-    "problem is solved exactly."
+    "one is meant, and on most data sets some of its step sizes are above the limit of stability; "
+    "here FairPCA's problem is solved exactly."
 )
 _ROUNDING = (
     "One training split has a column that is constant up to rounding. The published row comes from "
@@ -41,12 +41,12 @@ _GRID = (
 )
 _BASIS = (
     "Delta F_Lin depends on the basis of the subspace, because each projected column is scaled: "
-    "here it is PCA's, the paper's is not stated. What differs in the fits counts too."
+    "here it is PCA's; the paper does not state its own. Differences between the fits matter too."
 )
 _COLLAPSED = (
-    "In some splits the best published rule has weights of 0: it calls every row by one name, and "
-    "the distance is read off what rounding leaves of it, here as in the paper. The balanced rule "
-    "counts both groups alike and cannot collapse."
+    "In some splits the best published rule has weights of 0: it assigns every row to one group, "
+    "and the distance is read off what rounding leaves of them, here as in the paper. The balanced "
+    "rule counts both groups alike and cannot collapse."
 )
 _FACES = "The paper's choice of faces is unknown; its scores vary much with the faces drawn."
 _STOPPED = (
@@ -66,7 +66,7 @@ def means(
     names : sequence of str
         The values to average.
     keys : sequence of str
-        What tells the averages apart.
+        What distinguishes the averages.
 
     Returns
     -------
@@ -152,7 +152,7 @@ LABELS = {
     "are_in_sample": "ARE in sample",
     "delta_f_lin": "Delta F_Lin",
 }
-_EXTRAS = {"collapsed": "splits without a rule", "balanced": "balanced rule"}
+_EXTRAS = {"collapsed": "collapsed splits", "balanced": "balanced rule"}
 """What the table of leakage says about each of our figures."""
 
 

@@ -26,7 +26,7 @@ def pareto(dataset: str, name: str, settings: Settings) -> list[Row]:
     dataset : str
         Name of the data set.
     name : str
-        Name of the method; "fairpca-grid" is its published algorithm over the paper's grid.
+        Name of the method; "fairpca-grid" is its multiplicative weights over the paper's grid.
     settings : Settings
         The protocol.
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.objectives.by_group import radii_from
+from fairspan.objectives.counting import radii_from
 
 STARTS = 20
 """Random starts of each candidate; PCA is one more, the first."""
@@ -83,8 +83,10 @@ def published_subspaces(
     starts = []
     for _ in grid:
         drawn = [draws.randn(d, d - k) for _ in range(STARTS)]
-        # The last columns of a complete factor span what the drawn columns leave.
-        starts += [leading[None], np.linalg.qr(np.array(drawn), mode="complete")[0][:, :, d - k :]]
+        # The last columns of a complete factor span what the drawn columns leave; without a copy
+        # they would keep all of it in memory.
+        left = np.linalg.qr(np.array(drawn), mode="complete")[0][:, :, d - k :].copy()
+        starts += [leading[None], left]
     V = np.ascontiguousarray(np.concatenate(starts).transpose(2, 1, 0))
     pieces = _pieces(moments, k, grid).repeated(1 + STARTS)
     for _ in range(steps):

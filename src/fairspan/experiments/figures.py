@@ -31,7 +31,7 @@ _EQUAL = 1e-9
 _GROUPS = ("#9bb8d3", "#e3b59b")
 _NAMES = TITLES | {
     "fairpca": "FairPCA (exact)",
-    "fairpca-grid": "FairPCA (published algorithm)",
+    "fairpca-grid": "FairPCA (multiplicative weights)",
 }
 
 
@@ -101,7 +101,7 @@ def draw_toy(points: Sequence[Row], arrows: Sequence[Row]) -> Any:
 
 def _draw_arrow(axes: Any, row: Row, number: int) -> None:
     angle = math.radians(row["angle"])
-    # Weights of neighbouring arrows stand at different distances.
+    # Weights of neighbouring arrows are written at different distances.
     length = 5.2 + 0.95 * (number % 3) if row["method"] == "rfpca" else 5.6
     direction = np.array([math.cos(angle), math.sin(angle)])
     color = COLORS[row["method"]]

@@ -16,9 +16,10 @@ from fairspan.estimators.samadi import FairPCA
 from fairspan.experiments.descents import STARTS, published_subspaces
 from fairspan.experiments.settings import Settings
 from fairspan.experiments.weights import published_mixtures
-from fairspan.fitting import Counting, Prepared, prepare
+from fairspan.fitting import Prepared, prepare
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.objectives.counting import Counting
 from fairspan.problem.spectrum import top_space
 from fairspan.solvers import Boundary, SolverOptions, solve
 
@@ -100,7 +101,7 @@ def method(name: str, settings: Settings, seed: int = 0, noise: int = 0) -> Meth
     seed : int
         Number of the split, which seeds what the method draws.
     noise : int
-        Seed of a perturbation of the size of rounding, of the published FairPCA only; 0 is none.
+        Seed of a perturbation of the size of rounding, of the published FairPCA only; 0 for none.
 
     Returns
     -------

@@ -23,7 +23,7 @@ _SCORES = ("abdiff", "are")
 
 @dataclass(frozen=True)
 class Request:
-    """A request; None stands for a target's own default.
+    """A request; None means a target's own default.
 
     Attributes
     ----------

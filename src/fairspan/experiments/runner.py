@@ -124,9 +124,9 @@ def _do(batch: list[Task], output: Path) -> int:
 
 
 def _start_worker() -> None:
-    """Use one thread, ignore interrupts, and exit when the parent exits.
+    """Use one thread as long as the process lives, and end without words when it is interrupted.
 
-    The limit of threads lasts as long as the process.
+    It also ends when its parent does, however that ends.
     """
     threadpool_limits(1)
     signal.signal(signal.SIGINT, signal.SIG_DFL)

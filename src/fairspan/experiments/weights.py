@@ -1,8 +1,9 @@
 """The published loop of FairPCA, all step sizes at once, with its slip and its noise.
 
 The loop chooses between its two candidates by the sum of all entries of a matrix product where a
-scalar product is meant, and most of its step sizes are above the limit of stability. What it
-returns can therefore depend on rounding; the same loop on perturbed moments shows how much.
+scalar product is meant, and on most of the paper's tables some of its step sizes are above the
+limit of stability. What it returns can therefore depend on rounding; the same loop on perturbed
+moments shows how much.
 """
 
 from __future__ import annotations

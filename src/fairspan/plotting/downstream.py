@@ -30,7 +30,8 @@ def plot_downstream(
     Returns
     -------
     matplotlib.axes.Axes
-        The axes; a colour stands for a method, a marker for a number of components.
+        The axes; colours show the method, markers the number of components. Points have
+        their fairness weights written next to them if there are several.
     """
     axes = axes_or_new(ax)
     names = x or result.metrics[0], y or result.metrics[-1]
@@ -55,6 +56,9 @@ def plot_downstream(
             elinewidth=0.8,
             markersize=6,
         )
+        if len({key[2] for key in found[0]} - {None}) > 1 and key[2] is not None:
+            at = across["mean"], up["mean"]
+            axes.annotate(f"{key[2]:g}", at, (4, 4), textcoords="offset points", color=colour)
     for method in methods:
         colour = palette.SERIES[methods.index(method) % len(palette.SERIES)]
         axes.plot([], [], "s", color=colour, label=method)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fairspan.frontier.frontier import Frontier
+from fairspan.frontier.result import Frontier
 from fairspan.ground import palette
 from fairspan.ground.types import FloatArray, Label
-from fairspan.judging.dominance import dominated
+from fairspan.judging.improvement import dominated
 from fairspan.plotting._axes import axes_or_new, tidy
 from fairspan.solvers.two_groups.trace import TradeOff
 from fairspan.words import group_name

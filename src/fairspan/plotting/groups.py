@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fairspan import metrics
 from fairspan.estimators.robust import RobustFairPCA
+from fairspan.fitting import moments_of
 from fairspan.ground import defaults, palette
 from fairspan.ground.parameters import (
     check_components,
@@ -18,14 +19,15 @@ from fairspan.ground.parameters import (
     check_listing,
     check_replicates,
 )
+from fairspan.ground.rows import named_column
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.projection import moments_of
 from fairspan.plotting._axes import axes_or_new, finished, tidy
 
 _MOST_COMPONENTS = 10
 
 
+@named_column
 def plot_group_errors(
     models: Any,
     X: Any,
@@ -43,8 +45,8 @@ def plot_group_errors(
         One projection, or several side by side.
     X : array-like of shape (n_rows, n_features) or GroupMoments
         The data; moments have no intervals.
-    sensitive_features : array-like, frame or dict, optional
-        The group of each row.
+    sensitive_features : array-like, frame, dict or str, optional
+        The group of each row. A str names a column of X, which is then not a feature.
     n_bootstrap : int, default=1000
         Bootstrap replicates, 20 or more; 0 for no intervals.
     random_state : int, RandomState instance or None, default=0
@@ -116,8 +118,8 @@ def plot_errors_by_components(
     ----------
     X_or_moments : array-like of shape (n_samples, n_features) or GroupMoments
         The data.
-    sensitive_features : array-like, frame or dict, optional
-        The group of each row of X.
+    sensitive_features : array-like, frame, dict or str, optional
+        The group of each row of X. A str names a column of X, which is then not a feature.
     n_components : iterable of int, optional
         Numbers of components; from 1 up to 10, or to the number of features less one, if not given.
     fairness_weight, radius : float, default=1.0 and 0.0

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairspan.estimators.robust import plain_pca
+from fairspan.estimators.robust import pca_of
 from fairspan.ground import palette
 from fairspan.ground.parameters import check_integer, is_integer, is_listing
+from fairspan.ground.rows import named_column
 from fairspan.moments.groups import Groups
 from fairspan.plotting._axes import axes_or_new, finished, tidy
 from fairspan.solvers.result import SolverResult
@@ -58,7 +59,7 @@ def plot_loadings(model: Any, *, component: int = 0, n_features: int = 12, ax: A
             "The model was saved with moments=False, so PCA of the same rows is not known; save "
             "with moments=True."
         )
-    plain = plain_pca(model, model.moments_)
+    plain = pca_of(model)
     ours, theirs = model.components_[component], plain.components_[component]
     # Components have no direction of their own: PCA's is turned to agree.
     theirs = theirs if ours @ theirs >= 0 else -theirs
@@ -79,6 +80,7 @@ def plot_loadings(model: Any, *, component: int = 0, n_features: int = 12, ax: A
     return tidy(axes)
 
 
+@named_column
 def plot_projection(
     model: Any,
     X: Any,
@@ -95,8 +97,8 @@ def plot_projection(
         A projection with at least two components.
     X : array-like of shape (n_rows, n_features)
         The rows.
-    sensitive_features : array-like, frame or dict, optional
-        The group of each row.
+    sensitive_features : array-like, frame, dict or str, optional
+        The group of each row. A str names a column of X, which is then not a feature.
     components : tuple of two int, default=(0, 1)
         Which components, counted from 0.
     ax : matplotlib axes, optional

@@ -9,10 +9,7 @@ import numpy as np
 from fairspan.estimators.prefixes import Prefixes
 from fairspan.ground import palette
 from fairspan.plotting._axes import axes_or_new, finished
-from fairspan.words import group_name, percent
-
-_NAMED = 8
-"""Most groups that are drawn: those with the largest and the smallest errors."""
+from fairspan.words import group_name, signed_percent
 
 
 def plot_scree(prefixes: Any, ax: Any = None) -> Any:
@@ -52,8 +49,8 @@ def plot_scree(prefixes: Any, ax: Any = None) -> Any:
     axes = axes_or_new(ax)
     numbers, errors = prefixes.n_components, prefixes.group_errors
     order = np.argsort(-errors[0])
-    if len(order) > _NAMED:
-        order = np.concatenate([order[: _NAMED // 2], order[-(_NAMED // 2) :]])
+    if len(order) > palette.LINES:
+        order = np.concatenate([order[: palette.LINES // 2], order[-(palette.LINES // 2) :]])
     for place, a in enumerate(order):
         color = palette.SERIES[place % len(palette.SERIES)]
         name = group_name(prefixes.group_labels[a])
@@ -78,8 +75,10 @@ def _draw_price(axes: Any, prefixes: Prefixes) -> None:
         prefixes.n_components, prefixes.excess.tolist(), prefixes.status, strict=True
     ):
         proved = status == "optimal"
-        text = ("best" if price < 5e-5 else f"+{percent(price)}") + ("" if proved else "?")
+        text = ("best" if price < 5e-5 else signed_percent(price)) + ("" if proved else "?")
         axes.text(j, 0.935, text, color=palette.FAIR if proved else palette.TEXT, **at)
     left = {"transform": axes.transAxes, "fontsize": "small", "color": palette.TEXT}
     unproved = "" if set(prefixes.status) == {"optimal"} else " (?: not proved)"
     axes.text(0.0, 0.985, f"objective above the best of that size{unproved}:", va="top", **left)
+    if len(prefixes.group_labels) > 2:
+        axes.text(0.0, 0.02, "the order is searched, not proved the best", va="bottom", **left)

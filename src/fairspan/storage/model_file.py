@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairspan.ground import archive
+from fairspan.ground import archive, defaults
 from fairspan.ground.listed import listed
 from fairspan.moments import file as moments_file
 from fairspan.moments.file import check_array
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from fairspan.estimators.base import BaseFairPCA
 
 _FORM = "fairspan.model"
+WITHOUT = "Leave the moments out with moments=False, or "
+"""Advice for models of small groups."""
 _VALUES = (GroupMoments, SolverResult, RobustFairObjective)
 _CLASSES: dict[str, type] = {value.__name__: value for value in _VALUES}
 """What a fitted model may hold in addition to arrays, numbers and text."""
@@ -38,7 +40,12 @@ class ModelFile:
 
 
 def save_model(
-    model: BaseFairPCA, path: str | os.PathLike[str], *, moments: bool = True, columns: Any = None
+    model: BaseFairPCA,
+    path: str | os.PathLike[str],
+    *,
+    moments: bool = True,
+    columns: Any = None,
+    min_count: int = defaults.MIN_COUNT,
 ) -> None:
     """Write a fitted model; ``model.save(path)`` is the public way.
 
@@ -49,15 +56,18 @@ def save_model(
     path : str or path
         The file to write, under exactly this name; replaced atomically.
     moments : bool, default=True
-        Whether the moments of the data are kept, which ``partial_fit`` needs to go on.
+        Whether the moments of the data are kept, which ``partial_fit`` needs to continue.
     columns : object, optional
         How the columns of a table became features.
+    min_count : int, default=10
+        Moments of groups of fewer rows are refused.
     """
     check_is_fitted(model)
     parameters = model.get_params(deep=False)
     attributes = {name: value for name, value in vars(model).items() if name not in parameters}
-    if not moments:
-        attributes.pop("moments_", None)
+    kept = attributes.get("moments_") if moments else attributes.pop("moments_", None)
+    if moments and kept is not None:
+        moments_file.check_counts(kept, min_count, WITHOUT)
     if _estimators().get(type(model).__name__) is not type(model):
         raise TypeError(
             f"{type(model).__name__} is not a public class of fairspan, and only these fit a model "
@@ -149,7 +159,13 @@ def _make(name: Any, parameters: Any) -> BaseFairPCA:
     estimator = known[name]
     allowed = set(estimator().get_params(deep=False))
     # What models do that are from before there were these parameters.
-    earlier = {"clip": None, "disparity": "gap", "reference": "none", "order": "variance"}
+    earlier: dict[str, Any] = {
+        "clip": None,
+        "disparity": "gap",
+        "reference": "none",
+        "order": "variance",
+    }
+    earlier |= {"route": "moments", "failure_probability": defaults.FAILURE_PROBABILITY}
     parameters = {key: x for key, x in earlier.items() if key in allowed} | parameters
     if set(parameters) != allowed:
         raise ValueError(
