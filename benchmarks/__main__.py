@@ -16,9 +16,11 @@ MADE_DATA = [
     "sparse",
     "shared_work",
     "made_up_groups",
+    "many_features",
 ]
 PAPER_DATA = [
     "exact_against_descent",
+    "published_column",
     "convergence_rate",
     "many_groups",
     "disparity",

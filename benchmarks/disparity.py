@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.many_groups import settings
 from benchmarks.measure import seconds, write
 from fairspan import GroupMoments
-from fairspan.fitting import Counting
+from fairspan.objectives.counting import Counting
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import SolverResult, solve
 from tests.conftest import PAPER_FILES, paper_table, standardised

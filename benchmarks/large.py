@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.fit import made_data
 from benchmarks.measure import ratio, seconds, write
 from fairspan import GroupMoments, RobustFairPCA
-from fairspan.objectives.by_group import radii_from
+from fairspan.objectives.counting import radii_from
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.two_groups.boundary import solve_boundary

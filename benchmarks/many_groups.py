@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.measure import write
 from benchmarks.selection import processor_seconds
 from fairspan import GroupMoments
-from fairspan.objectives.by_group import radii_from
+from fairspan.objectives.counting import radii_from
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.descent import solve_subgradient

@@ -1,31 +1,41 @@
-"""What the benchmarks share: alternating timings, one BLAS thread, figures written as JSON."""
+"""What the benchmarks share: alternating timings, goals, and figures written as JSON."""
 
 from __future__ import annotations
 
 import json
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
+Figure = tuple[str, float | None, Callable[[], dict[str, Any]]]
+"""What is measured, its goal, if any, and the measurement, whose result is the "ratio"."""
+
+_WORSE = 1.1
 RESULTS = Path(__file__).parent / "results"
 
 
-def seconds(run: Callable[[], object]) -> float:
-    """Wall time of one run."""
-    start = time.perf_counter()
+def seconds(run: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    """Time of one run by a clock: wall time, or ``time.process_time`` for CPU time."""
+    start = clock()
     run()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def ratio(
-    ours: Callable[[], object], theirs: Callable[[], object], repetitions: int
+    ours: Callable[[], object],
+    theirs: Callable[[], object],
+    repetitions: int,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
     """Time two runs alternately; the ratio is the median of the pairs' ratios."""
     ours(), theirs()
-    pairs = [(seconds(ours), seconds(theirs)) for _ in range(repetitions)]
+    pairs = [(seconds(ours, clock), seconds(theirs, clock)) for _ in range(repetitions)]
     return {
+        "repetitions": repetitions,
         "ratio": statistics.median(a / b for a, b in pairs),
         "ratio_of_fastest": min(a for a, _ in pairs) / min(b for _, b in pairs),
         "seconds": statistics.median(a for a, _ in pairs),
@@ -37,3 +47,28 @@ def write(name: str, figures: Any) -> None:
     """Write figures to results/<name>.json."""
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(figures, indent=2) + "\n")
+
+
+def judged(name: str, figures: Iterable[Figure]) -> dict[str, dict[str, Any]]:
+    """Measure figures, say which goals are met, and store them in results/<name>.json.
+
+    If any is 10 % worse than the stored figure, the run fails and nothing is stored.
+    """
+    file = RESULTS / f"{name}.json"
+    stored = json.loads(file.read_text()) if file.exists() else {}
+    found: dict[str, dict[str, Any]] = {}
+    worse = []
+    for title, goal, measure in figures:
+        with threadpool_limits(1):
+            found[title] = measure()
+        value, told = found[title]["ratio"], "no goal"
+        if goal is not None:
+            found[title] |= {"goal": goal, "met": value <= goal}
+            told = f"goal {goal}: {'met' if value <= goal else 'missed'}"
+        print(f"{title}: {value:.2f} ({told})", flush=True)
+        if title in stored and value > _WORSE * stored[title]["ratio"]:
+            worse.append(f"{title}: {value:.2f}, stored {stored[title]['ratio']:.2f}")
+    if worse:
+        raise SystemExit("Worse than stored by more than 10 %:\n" + "\n".join(worse))
+    write(name, found)
+    return found
