@@ -94,6 +94,8 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
     mutants = [mutant for mutant in read() if options.only in str(mutant)]
+    if not mutants:
+        parser.error(f"no fault contains {options.only!r}")
     check_tests(mutants)
     survivors = 0
     with ThreadPoolExecutor(options.workers) as pool:

@@ -48,7 +48,7 @@ def compared_objective(
         return best if n_groups > 1 else worst_error(shares[0], errors[0], radii[0])
     worst = [worst_error(1.0, m, e) for m, e in zip(errors, radii, strict=True)]
     losses = [worst[a] - beyond[a] for a in range(n_groups) if in_gap is None or in_gap[a]]
-    return float(np.dot(shares, worst)) + fairness_weight * max(losses)
+    return np.dot(shares, worst) + fairness_weight * max(losses)
 
 
 def two_group_objective(errors, shares, fairness_weight, radii) -> np.ndarray:

@@ -10,6 +10,7 @@ from sklearn.decomposition import PCA
 
 from fairspan import RobustFairPCA, metrics
 from fairspan.estimators.convex import ConvexFairPCA
+from fairspan.estimators.exact import ExactlyFairPCA
 from fairspan.estimators.samadi import FairPCA
 from fairspan.judging.compare import OWN_PCA, compare
 from tests.estimators.test_samadi import random_groups
@@ -71,6 +72,11 @@ def test_standardising_is_done_once_for_all(data):
     )
     assert scaled["method"].unique().tolist() == ["FairPCA", "FairPCA 2", OWN_PCA]
     assert scaled["total_error"].to_numpy() == pytest.approx(by_hand["total_error"].to_numpy())
+    limits = X.mean(axis=0) + 1.5 * X.std(axis=0) * np.array([[-1.0], [1.0]])
+    clipped = compare([FairPCA(2)], X, groups, clip=1.5, **test)
+    given = {"X_test": np.clip(X_test, *limits), "sensitive_features_test": groups_test}
+    by_hand = compare([FairPCA(2)], np.clip(X, *limits), groups, **given)
+    assert clipped["total_error"].to_numpy() == pytest.approx(by_hand["total_error"].to_numpy())
     with pytest.raises(ValueError, match="standardises by itself"):
         compare([FairPCA(2, standardize=True)], X, groups)
 
@@ -88,3 +94,13 @@ def test_without_pandas_rows_are_dicts(data, monkeypatch):
     rows = compare({"Samadi": FairPCA(2)}, X, groups)
     assert [row["method"] for row in rows] == ["Samadi", OWN_PCA]
     assert np.isfinite(rows[0]["error_gap"])
+
+
+def test_a_method_without_a_solution_is_left_out_with_its_reason(data):
+    X, groups, _, _ = data
+    three = np.where(np.arange(len(X)) % 3, groups, 7)
+    with pytest.warns(UserWarning, match=r"exact is left out\. ExactlyFairPCA needs 2 groups"):
+        frame = compare({"PCA": PCA(2), "exact": ExactlyFairPCA(2)}, X, three)
+    assert frame["method"].tolist() == ["PCA", OWN_PCA]
+    with pytest.raises(ValueError, match="needs 2 groups"):
+        compare([ExactlyFairPCA(2)], X, three)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from fairspan import RobustFairPCA, convergence
 from fairspan.convergence.proximal import _Model, lipschitz_constant, proximal_point, weak_convexity
@@ -53,6 +54,12 @@ def test_the_modulus_by_hand():
     problem = SubspaceProblem(moments, shares, 1)
     assert weak_convexity(problem, RobustFairObjective(shares, 2.0, np.zeros(2))) == 3.0
     assert weak_convexity(problem, RobustFairObjective(shares, 0.4, np.ones(2))) == 0.0
+    # A group that is not compared is in no pair: weight 2 counts the second down to -1.75.
+    moments, shares = np.array([*moments, 9 * np.eye(2)]), np.array([0.25, 0.25, 0.5])
+    objective = RobustFairObjective(shares, 2.0, np.zeros(3), in_gap=np.array([True, True, False]))
+    problem = SubspaceProblem(moments, shares, 1)
+    assert weak_convexity(problem, objective) == 0.0  # -1.75 + 0.5 * 9 > 0
+    assert lipschitz_constant(problem, objective) == 2 * (2.25 + 1.75 + 0.5 * 9)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -75,6 +82,31 @@ def test_the_proximal_point_is_the_best_of_all_directions(seed, weight, radius):
     assert found.value == pytest.approx(
         value(problem, objective, found.lost) + found.distance**2 / (2 * smoothing)
     )
+
+
+@pytest.mark.parametrize("angle", [0.01, 1e-5])
+def test_next_to_a_ridge_the_proximal_point_is_on_it(angle):
+    # F = 1/2 + 2 |cos 2t| in the plane: both pieces are tied at its minimum, t = 45 degrees.
+    moments, shares = np.array([np.diag([1.0, 0.0]), np.diag([0.0, 1.0])]), np.array([0.5, 0.5])
+    problem, objective = (
+        SubspaceProblem(moments, shares, 1),
+        RobustFairObjective(shares, 2.0, np.zeros(2)),
+    )
+    t = np.pi / 4 + angle
+    found = proximal_point(problem, objective, np.array([[-np.sin(t)], [np.cos(t)]]), 0.04)
+    assert found.distance == pytest.approx(2 * np.sin(angle / 2), rel=1e-6)
+    assert found.value == pytest.approx(0.5 + found.distance**2 / 0.08, rel=1e-9)
+
+
+@pytest.mark.parametrize("angle", [0.1, 1e-4, 1e-7])
+def test_next_to_a_smooth_minimum_the_distance_is_exact_too(angle):
+    # Values differ by less than rounding there: F = 1 + 2 sin(t)^2 for one group.
+    problem = SubspaceProblem(np.diag([1.0, 3.0])[None], np.ones(1), 1)
+    objective = RobustFairObjective(np.ones(1), 0.0, np.zeros(1))
+    found = proximal_point(problem, objective, np.array([[-np.sin(angle)], [np.cos(angle)]]), 0.1)
+    # Where the slopes balance: 2 sin(2t) = sin(angle - t) / 0.1.
+    t = brentq(lambda t: 2 * np.sin(2 * t) - np.sin(angle - t) / 0.1, 0, angle, xtol=1e-20)
+    assert found.distance == pytest.approx(2 * np.sin((angle - t) / 2), rel=1e-5)
 
 
 @pytest.mark.parametrize("disparity", ["gap", "largest"])
@@ -127,6 +159,8 @@ def test_the_optimum_is_stationary_and_other_subspaces_are_not(data):
     assert convergence.stationarity_gap(model) <= 1e-3
     other = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 2)))[0].T
     found = convergence.proximal_point(model, other)
+    limit = 1 / (convergence.lipschitz_constant(model) + convergence.weak_convexity(model))
+    assert found.smoothing == pytest.approx(limit / 2)
     assert found.gap > 0.1
     assert found.gap <= 2 * convergence.lipschitz_constant(model)
     # The proximal point is better, and the envelope lies between the two values.
@@ -164,8 +198,41 @@ def test_a_history_repeats_the_fit_it_belongs_to(data):
         convergence.convergence_history(fitted(data))
     with pytest.raises(ValueError, match="only from an integer"):
         convergence.convergence_history(model.set_params(random_state=None))
+    limit = 1 / (convergence.lipschitz_constant(model) + convergence.weak_convexity(model))
     with pytest.raises(ValueError, match="must be below"):
-        convergence.stationarity_gap(model, smoothing=1.0)
+        convergence.stationarity_gap(model, smoothing=limit)
+    assert convergence.stationarity_gap(model, smoothing=0.999 * limit) > 0
+
+
+def test_the_bound_of_a_history_is_that_of_its_start(data):
+    model = fitted(data, solver="subgradient", start="pca", max_iter=9, random_state=0)
+    plain = fitted(data, fairness_weight=0.0, radius=0.0)
+    bound = convergence.rate_bound(model, plain.components_, 9)
+    assert convergence.convergence_history(model).rate_bound == pytest.approx(bound, rel=1e-9)
+
+
+@pytest.mark.parametrize("iterate", ["best", "last"])
+def test_parameters_changed_after_the_fit_change_no_history_in_silence(data, iterate):
+    starts = {"solver": "subgradient", "max_iter": 25, "n_init": 3, "random_state": 1}
+    model = fitted(data, iterate=iterate, **starts)
+    constant, before = convergence.lipschitz_constant(model), convergence.convergence_history(model)
+    # What the fit has stored is what counts.
+    model.set_params(max_iter=7, standardize=True, n_components=3, fairness_weight=9.0)
+    assert convergence.lipschitz_constant(model) == constant
+    after = convergence.convergence_history(model)
+    np.testing.assert_array_equal(after.values, before.values)
+    assert after.rate_bound == before.rate_bound
+    # Of the starts the fit has stored nothing.
+    with pytest.raises(ValueError, match="parameters were changed after the fit"):
+        convergence.convergence_history(model.set_params(random_state=2))
+
+
+def test_a_history_follows_the_start_that_the_fit_chose(data):
+    model = fitted(data, solver="subgradient", max_iter=25, n_init=4, random_state=5)
+    history = convergence.convergence_history(model, every=1)
+    assert history.values.min() == model.objective_
+    # The curve of the best start at each step is another one: the lead changes on the way.
+    assert (history.values > np.array(model.result_.history)[:, 0] + 1e-3).any()
 
 
 @needs_paper_data
@@ -196,6 +263,27 @@ def test_stored_rates_are_what_the_page_says():
     assert all((row["smallest_gaps"][at] < 1e-9) == (row["data"] in smooth) for row in stored)
     slopes = [row["exponent"] for row in stored if row["data"] not in smooth]
     assert f"is between {min(slopes):.2f} and {max(slopes):.2f}" in page
+
+
+@pytest.mark.parametrize(("weight", "radius"), [(0.0, 9.0), (2.0, 0.1), (20.0, 5.0)])
+def test_no_difference_quotient_exceeds_the_constant_although_moments_are_singular(weight, radius):
+    rng = np.random.default_rng(0)
+    directions = np.linalg.qr(rng.normal(size=(4, 4)))[0][:, :2].T
+    moments = np.array([np.outer(v, v) for v in 2 * directions])
+    shares = np.array([0.3, 0.7])
+    problem = SubspaceProblem(moments, shares, 2)
+    objective = RobustFairObjective(shares, weight, np.full(2, radius))
+    L = lipschitz_constant(problem, objective)
+    # One start loses nothing of either group, where the slope of the root is infinite.
+    lossless = np.linalg.svd(directions)[2][2:].T
+    largest = 0.0
+    for size in (1e-6, 1e-2, 1.0):
+        for start in (lossless, *np.linalg.qr(rng.normal(size=(40, 4, 2)))[0]):
+            other = np.linalg.qr(start + size * rng.normal(size=(4, 2)))[0]
+            other *= np.sign(np.einsum("dr,dr->r", start, other))
+            change = abs(value(problem, objective, start) - value(problem, objective, other))
+            largest = max(largest, change / np.linalg.norm(start - other))
+    assert 0.02 * L < largest <= L
 
 
 @pytest.mark.parametrize("n_lost", [1, 4])

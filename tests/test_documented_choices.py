@@ -58,10 +58,15 @@ CALLS = {
     "GroupErrorScorer": lambda measure="gap", **given: scorers.GroupErrorScorer(measure, **given)(
         MODEL, X, sensitive_features=GROUPS
     ),
+    "advise": lambda **given: fairspan.advise(X, GROUPS, n_components=1, **given),
+    "dominating_projection": lambda **given: fairspan.dominating_projection(
+        [[1.0, 0.0]], X[:, :2], sensitive_features=GROUPS, **given
+    ),
     "gap_test": lambda **given: inference.gap_test(
         X, sensitive_features=GROUPS, n_components=1, **given
     ),
     "moments_from_files": lambda **given: sources.moments_from_files("nowhere.csv", "g", **given),
+    "rows_from_files": lambda **given: sources.rows_from_files("nowhere.csv", "g", **given),
     # Nothing is served there, and nothing is needed.
     "load": lambda **given: datasets.load(
         "biodeg", data_home="/nowhere", mirror="http://127.0.0.1:9", **given
@@ -71,10 +76,16 @@ CALLS = {
 
 RESULTS = {("ReductionTest", "verdict")}
 """What is found, not chosen."""
-WORDS = {("DatasetInfo", "notes"), ("SolverResult", "solver"), ("Verdict", "method")}
+WORDS = {
+    ("DatasetInfo", "notes"),
+    ("Frontier", "route"),
+    ("SolverResult", "solver"),
+    ("Verdict", "method"),
+}
 """Texts that are no choices."""
 ELSEWHERE = {
-    ("RobustFairPCACV", name) for name in ("group_weights", "missing_groups", "solver")
+    ("RobustFairPCACV", name)
+    for name in ("group_weights", "missing_groups", "small_groups", "solver")
 } | {("SolverOptions", name) for name in ("solver", "retraction", "iterate")}
 """Choices that are documented at RobustFairPCA."""
 

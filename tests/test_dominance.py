@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from fairspan import GroupMoments, RobustFairPCA, certify, dominating_projection, fairness_frontier
-from fairspan.judging import dominance
+from fairspan.judging import improvement
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import Boundary
 
@@ -145,7 +146,7 @@ def test_supporting_lines_that_are_known_hide_no_better_projection(seed):
     middle = np.array(boundary.add(np.pi / 4).point)
     boundary.add(np.pi / 6)
     for share, expected in ((1.0, False), (1 + 1e-4, True), (1.02, True)):
-        assert dominance.dominated(problem, share * middle[None], boundary).tolist() == [expected]
+        assert improvement.dominated(problem, share * middle[None], boundary).tolist() == [expected]
 
 
 def test_a_group_without_error_hides_what_others_gain():
@@ -166,3 +167,25 @@ def test_refusals():
         dominating_projection([1.0, 2.0, 3.0], X, sensitive_features=groups, n_components=2)
     with pytest.raises(ValueError, match="n_features=6"):
         dominating_projection(np.eye(5)[:2], X, sensitive_features=groups)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_a_fitted_model_stands_for_its_components(standardize):
+    X, groups = rows(3, 0)
+    model = RobustFairPCA(2, standardize=standardize).fit(X, sensitive_features=groups)
+    by_model = dominating_projection(model, X, sensitive_features=groups)
+    by_components = dominating_projection(
+        model.components_, X, sensitive_features=groups, standardize=standardize
+    )
+    assert (by_model.gain, by_model.bound) == (by_components.gain, by_components.bound)
+
+
+def test_a_model_is_not_taken_for_one_of_other_data():
+    X, groups = rows(3, 0)
+    model = RobustFairPCA(2).fit(X, sensitive_features=groups)
+    with pytest.raises(ValueError, match="not standardised; leave standardize out"):
+        dominating_projection(model, X, sensitive_features=groups, standardize=True)
+    with pytest.raises(NotFittedError):
+        dominating_projection(RobustFairPCA(2), X, sensitive_features=groups)
+    with pytest.raises(TypeError, match="components, group errors or a fitted model"):
+        dominating_projection("pca", X, sensitive_features=groups)

@@ -7,7 +7,7 @@ import datetime
 import numpy as np
 import pytest
 
-from fairspan import GroupMoments, RobustFairPCA, RobustFairPCACV, SmallGroupWarning
+from fairspan import GroupMoments, RobustFairPCA, RobustFairPCACV, SmallGroupWarning, advise
 from fairspan.moments.groups import Groups, encode_groups, sort_labels
 from fairspan.sources import moments_from_files
 
@@ -207,6 +207,8 @@ def test_a_column_that_numbers_the_rows_is_refused_with_how_to_bin_it(tmp_path):
         RobustFairPCA(2).fit(X, sensitive_features=ages)
     with refused:
         RobustFairPCACV(2).fit(X, sensitive_features=ages)
+    with refused:
+        advise(X, ages)
     table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(age=ages)
     table.to_csv(tmp_path / "table.csv", index=False)
     with refused:
@@ -218,3 +220,27 @@ def test_a_column_that_numbers_the_rows_is_refused_with_how_to_bin_it(tmp_path):
     with pytest.warns(SmallGroupWarning):
         model = RobustFairPCA(2).fit_moments(moments)
     assert len(model.group_errors_) == 200
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("rule", ["raise", "own_group", "total_only"])
+@pytest.mark.parametrize("values", [["b", "a", "c"], [3, 1, 2], [2.5, 0.5, 1.5]])
+def test_columns_that_pandas_holds_as_codes_are_read_as_their_values(values, rule, missing):
+    rows = np.random.default_rng(0).choice(3, 40)
+    labels = [values[row] for row in rows]
+    if missing:
+        labels[7] = None
+    kinds = [pd.CategoricalDtype([*values, values[0] * 3])]  # the last never occurs
+    kinds += ["str", "string"] if isinstance(values[0], str) else []
+    for kind in kinds:
+        column = pd.Series(labels, dtype=kind)
+        if missing and rule == "raise":
+            with pytest.raises(ValueError, match=r"1 missing values \(first at row 7\)"):
+                encode_groups(column, 40, rule)
+            continue
+        found, plain = (encode_groups(one, 40, rule) for one in (column, labels))
+        assert found.labels == plain.labels
+        if not missing:  # pandas turns integers into floats where some are missing
+            assert list(map(type, found.labels)) == list(map(type, plain.labels))
+        np.testing.assert_array_equal(found.codes, plain.codes)
+        assert found.codes.dtype == plain.codes.dtype

@@ -18,6 +18,7 @@ DOWNWARDS = {
         "estimators.projecting",
         "tables.dask",
     ): "fit and transform take Dask arrays, if they are given",
+    ("estimators.wide", "tables.dask"): "the same, by products",
     (
         "estimators.export",
         "storage.model_file",
@@ -25,7 +26,7 @@ DOWNWARDS = {
     ("ground.archive", "__init__"): "a file names the version that wrote it",
     ("report._build", "__init__"): "a page names the version that made it",
     ("storage.model_file", "__init__"): "the public estimators are those that a file may hold",
-    ("frontier.frontier", "plotting"): "plot is a method, and needs an extra",
+    ("frontier.result", "plotting"): "plot is a method, and needs an extra",
     ("downstream.result", "plotting"): "plot is a method, and needs an extra",
 }
 """Imports inside functions that reach below, and why."""
@@ -35,6 +36,9 @@ NOT_THROUGH_THE_DOOR = {
     ("estimators.convex", "solve_isometric_admm"): "the same program, by splitting",
     ("convergence.history", "solve_subgradient"): "looks at every iterate of the paper's algorithm",
     ("estimators.robust", "solve_greedy"): "solves a problem a component, each through the door",
+    ("selection.evaluate", "solve_greedy"): "the same, on the training part of a split",
+    ("products.mixtures", "find"): "asks which pieces meet at an answer that the door gave",
+    ("products.mixtures", "plain_bound"): "asks a lifted problem, which no solver may look at",
     ("selection.grid", "follow"): "follows one curve through a whole grid, and proves it by lines",
 }
 """Solvers that are called other than by fairspan.solvers.solve, and why."""

@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA
 from sklearn.svm import SVC
 
 from fairspan import CollapsedRuleWarning, GroupMoments, RobustFairPCA, metrics
-from fairspan.judging.leakage import Search, ks_distance
+from fairspan.judging.leakage import COSTS, Search, ks_distance
 from fairspan.judging.linear_svm import linear_svm
 from tests.estimators.test_samadi import random_groups
 
@@ -256,6 +256,30 @@ def test_the_published_rule_collapses_on_unequal_overlapping_groups_and_says_so(
         metrics.linear_leakage(np.eye(3), X, groups, rule="published")
     # A rule exists, and the default finds it without a warning.
     assert metrics.linear_leakage(np.eye(3), X, groups) > 0.15
+
+
+@pytest.mark.parametrize("cost", COSTS)
+def test_collapse_is_detected_at_every_cost(cost):
+    for seed in range(6):
+        X, groups = unequal(np.random.default_rng(seed), n=300)
+        y = np.where(groups == "small", 1.0, -1.0)
+        assert linear_svm((X - X.mean(axis=0)) / X.std(axis=0), y, cost).is_collapsed
+
+
+def test_a_collapse_in_some_of_the_held_out_folds_is_warned_of():
+    rng = np.random.default_rng(0)
+    small = np.arange(100) % 5 == 0
+    X = rng.standard_normal((100, 2)) + small[:, None]
+    # Of the rules found on four folds of five, three have collapsed and two have not.
+    with pytest.warns(CollapsedRuleWarning):
+        metrics.linear_leakage(np.eye(2), X, small, rule="published", held_out=True, costs=[1.0])
+
+
+def test_means_a_little_apart_are_no_collapse():
+    rows = np.random.default_rng(7).standard_normal((50, 2))
+    y = np.repeat([-1.0, 1.0], 100)
+    X = np.concatenate([rows, -rows, rows, -rows]) + 1e-3 * y[:, None]
+    assert not linear_svm(X, y, 1e-4).is_collapsed
 
 
 @pytest.mark.parametrize("cost", [1e-2, 1.0])

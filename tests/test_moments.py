@@ -106,6 +106,24 @@ def test_every_layout_gives_the_same_moments(d, dtype, tmp_path):
     assert np.array_equal(X, wide[:, ::2])
 
 
+@pytest.mark.parametrize("n_groups", [1, 2, 4, 7])
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray])
+def test_rows_stay_with_their_weights_when_they_are_arranged_by_group(n_groups, layout):
+    rng = np.random.default_rng(n_groups)
+    # Several blocks, the last of another size; the last block has no row of the last group.
+    X, codes = layout(rng.standard_normal((9001, 64))), rng.integers(0, n_groups, 9001)
+    codes[8192:] = np.minimum(codes[8192:], max(n_groups - 2, 0))
+    weight, before = rng.random(9001), X.copy()
+    found = GroupMoments.from_arrays(X, codes, sample_weight=weight)
+    for a in range(n_groups):
+        rows = X[codes == a]
+        mean = np.average(rows, axis=0, weights=weight[codes == a])
+        scatter = ((rows - mean) * weight[codes == a, None]).T @ (rows - mean)
+        assert_close(found.means[a], mean)
+        assert_close(found.scatters[a], scatter)
+    assert np.array_equal(X, before)
+
+
 @pytest.mark.parametrize("d", [20, 300])
 def test_the_number_of_threads_does_not_change_the_moments(d):
     rng = np.random.default_rng(d)
@@ -244,7 +262,7 @@ def test_labels_that_cannot_be_saved_are_refused_and_the_old_file_stays(tmp_path
     path.write_text("old")
     stamps = [pd.Timestamp("2020-01-01"), pd.Timestamp("2021-01-01")] * 2
     with pytest.raises(TypeError, match="is a Timestamp, which cannot be saved; use strings"):
-        GroupMoments.from_arrays(np.eye(4)[:, :2], stamps).save(path)
+        GroupMoments.from_arrays(np.eye(4)[:, :2], stamps).save(path, min_count=1)
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["moments"]
 
@@ -276,7 +294,7 @@ def test_wide_moments_are_saved_in_their_basis(tmp_path):
 def test_moments_that_no_data_has_are_refused_with_a_sentence(change, text, tmp_path):
     path = tmp_path / "moments.npz"
     moments = GroupMoments.from_arrays(np.eye(4)[:, :2], [0, 0, 1, 1])
-    replace(moments, **change).save(path)
+    replace(moments, **change).save(path, min_count=1)
     with pytest.raises(ValueError, match=text):
         GroupMoments.load(path)
 
@@ -295,7 +313,7 @@ def test_moments_that_no_data_has_are_refused_with_a_sentence(change, text, tmp_
 )
 def test_an_edited_file_is_refused_with_a_sentence(change, text, tmp_path):
     path = tmp_path / "moments.npz"
-    GroupMoments.from_arrays(np.eye(4)[:, :2], [0, 0, 1, 1]).save(path)
+    GroupMoments.from_arrays(np.eye(4)[:, :2], [0, 0, 1, 1]).save(path, min_count=1)
     with np.load(path) as file:
         fields = dict(file) | change
     np.savez(path, **{name: value for name, value in fields.items() if value is not None})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairspan.objectives.by_group import radii_from
+from fairspan.objectives.counting import radii_from
 from fairspan.objectives.robust import (
     RobustFairObjective,
     worst_error,

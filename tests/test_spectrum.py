@@ -108,3 +108,23 @@ def test_no_rounding_brings_a_bound_below_a_sum_that_is_known_exactly(seed):
     k = int(rng.integers(1, 4))
     found = top_space(matrix[np.ix_(order, order)], k)
     assert found.bound >= float(np.sort(sizes * factors)[-k:].sum())
+
+
+def most_kept(matrix: np.ndarray, k: int) -> np.longdouble:
+    """Sum of the k largest eigenvalues, by orthogonal iteration with more digits."""
+    V = np.linalg.eigh(matrix)[1][:, -k:].astype(np.longdouble)
+    matrix = matrix.astype(np.longdouble)
+    for _ in range(3):
+        V = matrix @ V
+        for i in [*range(k), *range(k)]:
+            V[:, i] -= V[:, :i] @ (V[:, :i].T @ V[:, i])
+            V[:, i] /= np.sqrt(V[:, i] @ V[:, i])
+    return (V * (matrix @ V)).sum()
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="needs numbers of more digits")
+@pytest.mark.parametrize("seed", range(50))
+def test_eigenvalues_far_apart_are_bounded_where_all_are_asked_for(seed):
+    values = 10.0 ** np.random.default_rng(seed).uniform(0, 7, 4) * [1, 1, 1, 1e-9]
+    matrix = matrix_with_spectrum(values, seed)
+    assert top_space(matrix, 3).bound >= most_kept(matrix, 3)

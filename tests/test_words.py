@@ -47,6 +47,14 @@ NARROWS = "There, RobustFairPCA narrows the gap to 0.9 % for 0.5 % more total er
     [
         ({}, (UNEQUAL, NARROWS, PROVED)),
         (
+            {"failure": 1e-10},
+            (
+                UNEQUAL,
+                NARROWS,
+                f"{PROVED} This rests on random blocks and holds with probability 1 - 1e-10.",
+            ),
+        ),
+        (
             {"gap": 0.0},
             (UNEQUAL, NARROWS, "Proved optimal: no projection has a smaller objective."),
         ),
@@ -127,6 +135,20 @@ NARROWS = "There, RobustFairPCA narrows the gap to 0.9 % for 0.5 % more total er
             ),
         ),
         (
+            {"fairness_weight": 0.0, "kept": (0.6249, 0.6106)},
+            (
+                UNEQUAL,
+                "There, RobustFairPCA leaves a gap of 0.9 % for 0.5 % more total error: at "
+                "fairness weight 0 only the total error counts.",
+                "Of the variance, PCA keeps 62.5 % and RobustFairPCA 61.1 %.",
+                PROVED,
+            ),
+        ),
+        (
+            {"kept": (0.6249, 0.6248)},
+            (UNEQUAL, NARROWS, "Of the variance, 62.5 % is kept.", PROVED),
+        ),
+        (
             {"labels": [("x", 1), 7]},
             (
                 "With 3 components, PCA reconstructs '7' 20 % worse than 'x / 1' on the fitted "
@@ -178,8 +200,19 @@ def test_numbers_read_well():
         "0", "1.000", "0.01164", "1235", "10,000", "12,346", "2.500e9", "-3.210e-7", "nan",
     ]  # fmt: skip
     assert number(1e-14, 1.0) == "0"
+    changes = (0.0, 4e-6, -6e-6, 3e-4, -4.9e-4, 5e-4, -0.0123, 0.2345, math.inf)
+    assert [words.signed_percent(x) for x in changes] == [
+        "0 %", "0 %", "-0.0006 %", "+0.03 %", "-0.05 %", "+0.1 %", "-1.2 %", "+23 %", "+infinite",
+    ]  # fmt: skip
     labels = ("benign", "new york", "a-b", "", 3, ("male", "öst"))
-    assert list(map(quoted, labels)) == ["benign", "new york", "'a-b'", "''", "'3'", "'male / öst'"]
+    assert list(map(quoted, labels)) == [
+        "benign",
+        "'new york'",
+        "'a-b'",
+        "''",
+        "'3'",
+        "'male / öst'",
+    ]
 
 
 def test_a_frontier_says_what_is_offered_and_the_least_that_is_proved():
@@ -210,6 +243,9 @@ def test_the_fairest_method_is_named_with_its_price():
     )
     told = words.fairest(gaps, {"PCA": 10.0, "FairPCA": 9.0})
     assert told == "FairPCA has both the smallest gap and the smallest total error."
+    # Rounding decides nothing.
+    told = words.fairest({"PCA": 2e-16, "FairPCA": 1e-16}, {"PCA": 1.0, "FairPCA": 1 - 1e-15})
+    assert told == "PCA has both the smallest gap and the smallest total error."
 
 
 VERDICT = Verdict(
@@ -239,7 +275,7 @@ SEVERAL = Verdict(
 )
 LOW = (
     "A few rows make up most of the variance of income and 'x 2', so ranges are rough and have no "
-    "stated confidence; clip=3 on an estimator limits such rows."
+    "stated confidence; clip=3 (--clip 3) limits such rows."
 )
 RANGES = "Ranges are 95 % intervals."
 
@@ -277,6 +313,21 @@ RANGES = "Ranges are 95 % intervals."
             f"RobustFairPCA changes it is not shown on new rows. {RANGES} Few rows: b (12).",
         ),
         (
+            # What was done already is not offered, and clusters are fewer than rows.
+            VERDICT,
+            {
+                "clip": 3.0,
+                "low_support": {"income": 3.0},
+                "sizes": (300.0, 12.3),
+                "difference_interval": None,
+            },
+            "PCA serves b worse than a (difference 1.620, no range; p = 0.01). RobustFairPCA "
+            "reduces the difference on new rows. Even clipped at 3 standard deviations, a few "
+            "rows make up most of the variance of income, so ranges are rough and have no stated "
+            "confidence. There, groups of fewer than 20 rows get no range: b (200 rows, "
+            "effectively 12.3).",
+        ),
+        (
             VERDICT,
             {"pvalue": None, "errors": (), "rows": (300, 1), "sizes": (300.0, 1.0), "change": None},
             "No statement about groups: b (1) has fewer than 5 rows.",
@@ -289,9 +340,49 @@ RANGES = "Ranges are 95 % intervals."
             f"{RANGES} No statement about c (3): fewer than 5 rows.",
         ),
         (
+            VERDICT,
+            {"difference_interval": (-0.1, 3.3), "tested": (4.0, 5.1)},
+            "PCA serves b worse than a (difference 1.6, -0.1 to 3.3; p = 0.01). This is "
+            "borderline: the range of the difference contains 0. RobustFairPCA reduces the "
+            f"difference on new rows. {RANGES}",
+        ),
+        (
+            VERDICT,
+            {"pvalue": 0.0621, "tested": (5.1, 4.0), "method": ""},
+            "No difference between groups is shown (b minus a: 1.6, 0.4 to 2.8; p = 0.062). This "
+            "is borderline: the range of the difference excludes 0, but the test decides. "
+            f"{RANGES}",
+        ),
+        (
+            VERDICT,
+            {"difference": -0.3, "difference_interval": (-1.5, 0.9), "tested": (4.0, 5.1)},
+            "PCA serves b and a differently (p = 0.01), but which of them worse is not settled: a "
+            "minus b is 0.3, -0.9 to 1.5 on new rows, and -1.100 on the rows of the test. "
+            f"RobustFairPCA reduces the difference on new rows. {RANGES}",
+        ),
+        (
+            SEVERAL,
+            {"tested": (5.6, 4.0, 4.4), "method": ""},
+            "PCA serves groups differently (p = 0.004), but which of them worse is not settled: "
+            f"the rows of the test and new rows point different ways. {RANGES} No statement about "
+            "c (3): fewer than 5 rows.",
+        ),
+        (
+            SEVERAL,
+            {
+                "pvalue": 0.3,
+                "adjusted": (0.3, 0.4, None),
+                "method": "",
+                "gap_interval": (0.0, 2.8),
+            },
+            "No difference between groups is shown (largest difference 0 to 2.800; p = 0.30). "
+            f"{RANGES} No statement about c (3): fewer than 5 rows.",
+        ),
+        (
             SEVERAL,
             {"pvalue": 0.3, "adjusted": (0.3, 0.4, None), "method": ""},
             "No difference between groups is shown (largest difference 0.4000 to 2.800; p = 0.30). "
+            "This is borderline: the range of the difference excludes 0, but the test decides. "
             f"{RANGES} No statement about c (3): fewer than 5 rows.",
         ),
         (
@@ -310,6 +401,12 @@ def test_findings_lead_with_the_verdict():
     found = dataclasses.replace(PLAIN, verdict=VERDICT)
     headline, change = VERDICT.headline, VERDICT.effect
     assert found.sentences == (headline, change, UNEQUAL, NARROWS, found.payers, RANGES, PROVED)
+    # The fitted rows may point the other way; then no sentence may hide it.
+    turned = dataclasses.replace(VERDICT, difference=-1.62, difference_interval=(-2.83, -0.41))
+    other = f"{UNEQUAL} {words.TEMPLATES['other way']}"
+    assert dataclasses.replace(PLAIN, verdict=turned).fitted == other
+    same = dataclasses.replace(PLAIN, verdict=turned, errors=([1.0, 1.0], [1.1, 1.1]))
+    assert same.fitted == EQUAL
     # Where rounding hides the errors, or nothing is lost, there is nothing to judge.
     for changes in ({"hidden": (True, True)}, {"n_components": 10}):
         assert not {headline, change, RANGES} & {*dataclasses.replace(found, **changes).sentences}
@@ -324,17 +421,17 @@ NONE_BETTER = dataclasses.replace(WORSE, gain=0.0, bound=1.1e-9, dominates=False
     [
         ([1.0, 1.2], [1.1, 1.15], "Errors compared with PCA: a +10 %, b -4.2 %."),
         ([1.0, 1.2], [1.1, 1.3], "Every group is worse off than with PCA (a +10 %, b +8.3 %)."),
-        ([1.0, 1.2], [1.1, 1.2], "No group is better off than with PCA (a +10 %, b under 0.1 %)."),
+        ([1.0, 1.2], [1.1, 1.2], "No group is better off than with PCA (a +10 %, b 0 %)."),
+        ([1.0, 1.2], [0.9996, 1.2001], "Errors compared with PCA: a -0.04 %, b +0.008 %."),
         ([0.0, 1.2], [0.1, 1.1], "Errors compared with PCA: a +infinite, b -8.3 %."),
     ],
 )
 def test_who_pays(before, after, told):
     text = words.who_pays(["a", "b"], before, after, "X")
-    worst = "b" if after[1] >= after[0] else "a"
-    served = (
-        f"There, the worst-served group is b with PCA (error {words.number(before[1])}) and {worst}"
-    )
-    assert text == f"{served} with X (error {words.number(max(after))}). {told}"
+    numbers = f"{words.number(before[1])} with PCA and {words.number(after[1])} with X"
+    assert text == f"There, the worst-served group is b: error {numbers}. {told}"
+    turned = words.who_pays(["a", "b"], before, [1.3, 1.25], "X")
+    assert "is b with PCA (error 1.200) and a with X (error 1.300)." in turned
     assert words.who_pays(["a", "b"], before, before, "X") == ""
 
 
@@ -351,3 +448,38 @@ def test_a_dominated_fit_says_what_to_type():
     )
     for nothing in ({"labels": ["a"]}, {"n_components": 8, "n_features": 8}, {"hidden": (0, 1)}):
         assert dataclasses.replace(found, **nothing).payers == ""
+
+
+def test_errors_above_references_are_errors_less_references():
+    beyond = words.References([1.0, 5.0], is_own=True)
+    assert beyond.above([4.0, 6.0]) == [3.0, 1.0]
+    assert beyond.effect([4.0, 6.0], [3.0, 6.0]) == "narrows above"
+    assert beyond.effect([4.0, 6.0], [3.0, 7.0]) == "closes above"
+    told = beyond.sentence(["A", "B"], [4.0, 6.0], [3.0, 6.0], "RobustFairPCA")
+    assert "(A 1.000, B 5.000): with PCA A 3.000, B 1.000 (gap 2.000)" in told
+    assert "with RobustFairPCA A 2.000, B 1.000 (gap 1.000)" in told
+
+
+@pytest.mark.parametrize(("change", "says"), [("widened", True), ("reduced", False), (None, False)])
+def test_what_new_rows_contradict_is_told_to_favour_the_fit(change, says):
+    verdict = Verdict(("a", "b"), (90, 80), (90.0, 80.0), pvalue=0.01, errors=(1.0, 1.2))
+    verdict = dataclasses.replace(verdict, intervals=(None, None), difference=0.2, change=change)
+    told = dataclasses.replace(PLAIN, verdict=verdict).effect
+    assert told.startswith(NARROWS)
+    assert ("Numbers on the fitted rows favour the fit" in told) == says
+    widens = dataclasses.replace(PLAIN, verdict=verdict, errors=([1.0, 1.2], [1.0, 1.4]))
+    assert "favour the fit" not in widens.effect
+
+
+def test_groups_of_too_few_rows_get_no_estimate():
+    verdict = Verdict(("a", "b"), (90, 4), (90.0, 4.0), errors=(1.0, 2.0))
+    verdict = dataclasses.replace(verdict, intervals=((0.8, 1.2), None))
+    assert [verdict.on_new_rows(a) for a in range(2)] == ["1.00 (0.80 to 1.20)", "too few rows"]
+
+
+def test_of_many_groups_the_worst_and_the_best_are_shown():
+    few, many = list(range(20)), list(range(21))
+    assert words.folded(few) == few
+    assert words.folded(many) == [20, 19, 18, 17, 16, 15, 3, 2, 1, 0]
+    other = [-error for error in many]
+    assert words.folded(other, many) == [*many[:-7:-1], *range(5, -1, -1)]

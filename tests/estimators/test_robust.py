@@ -13,7 +13,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from fairspan import GroupMoments, NoGroupsWarning, RobustFairPCA
+from fairspan import FairPCA, GroupMoments, NoGroupsWarning, RobustFairPCA, RobustFairPCACV
 from tests import reference
 
 TOY_COVARIANCES = np.array([[[4.0, 0.0], [0.0, 0.2]], [[0.2, 0.4], [0.4, 3.0]]])
@@ -143,6 +143,17 @@ def test_one_warning_says_that_there_are_no_groups(table):
         with pytest.warns(NoGroupsWarning) as caught:
             call(X)
         assert len(caught) == 1
+
+
+@pytest.mark.parametrize("model", [RobustFairPCA(2), FairPCA(2), RobustFairPCACV(cv=2)])
+def test_the_warning_asks_whether_y_holds_the_groups(table, model):
+    X, groups = table
+    asked = "y is ignored; if it holds the groups, pass sensitive_features=y"
+    with pytest.warns(NoGroupsWarning, match=asked):
+        model.fit(X, groups)
+    with pytest.warns(NoGroupsWarning) as caught:
+        model.fit(X)
+    assert not any(asked in str(one.message) for one in caught)
 
 
 def test_no_warning_where_no_fairness_is_asked_for(table):

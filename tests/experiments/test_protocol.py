@@ -9,7 +9,7 @@ import pytest
 
 from fairspan import RobustFairPCA
 from fairspan.experiments.methods import method
-from fairspan.experiments.protocol import Judge, Part, Trial, split_rows, standardized
+from fairspan.experiments.protocol import Judge, Part, Trial, recentred, split_rows, standardized
 from fairspan.experiments.settings import Settings
 from tests import protocol as reference
 from tests.conftest import needs_paper_data, paper_table
@@ -90,6 +90,25 @@ def test_the_first_of_equal_candidates_is_chosen(whole):
     trial = Trial.of(whole, 0, SETTINGS)
     same = method("pca", SETTINGS)._replace(grid=({},) * 3)
     assert trial.select(same) == 0
+
+
+def test_published_methods_are_fitted_to_the_rows_the_published_programs_see(whole):
+    published = Settings(solver="published", fairpca="published", cfpca_centering="published")
+    stage = Trial.of(whole, 0, published).folds[0]
+    expected = {
+        "rfpca": stage.train,
+        "fairpca": stage.raw,  # not standardised again in folds
+        "cfpca-mean": recentred(stage.train),
+        "cfpca-both": recentred(stage.train),
+    }
+    assert not np.allclose(stage.train.moments.scatters, stage.raw.moments.scatters)
+    for name, rows in expected.items():
+        seen = []
+        spy = method(name, published)._replace(
+            fit=lambda moments, _, seen=seen: seen.append(moments)
+        )
+        stage.fits(spy, [0])
+        np.testing.assert_array_equal(seen[0].scatters, rows.moments.scatters)
 
 
 def test_judges_of_two_dimensions_by_hand():

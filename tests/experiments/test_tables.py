@@ -6,10 +6,12 @@ import csv
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
-from fairspan.experiments import claims, published
+from fairspan.experiments import claims, published, settings
 from fairspan.experiments.comparison import compare, means, why
-from fairspan.experiments.settings import Settings
+from fairspan.experiments.settings import CHOICES, Settings
+from fairspan.experiments.spread import spread
 from fairspan.experiments.tables import Table, write_csv
+from fairspan.experiments.trials import VALUES as ALL_VALUES
 
 SETTINGS = Settings()
 VALUES = ("abdiff", "are")
@@ -109,6 +111,52 @@ def test_the_paper_s_own_numbers_are_counted_on_all_fifteen_data_sets():
     counts = claims.count(rows)[:3]
     assert [count["paper"] for count in counts] == [11, 9, 5]
     assert [(count["ours"], count["datasets"]) for count in counts] == [(15, 15)] * 3
+
+
+def test_claims_are_about_means_over_splits_and_each_table_about_its_own_numbers():
+    splits = [(0.0, 1.0), (3.0, 1.0), (0.5, 1.0)]  # RFPCA is better in two splits, not on average
+    rows = []
+    for ours, others in splits:
+        rows.append(row("energy", "rfpca", ours, 1.0))
+        rows += [row("energy", name, others, 1.0) for name in claims.COMPARED[1:]]
+    assert claims.count(rows)[0]["ours"] == 0
+    inside = [
+        {"dataset": name, "method": method, "abdiff_in_sample": abdiff, "are_in_sample": are}
+        for (name, method), (abdiff, are) in published.scores("in_sample").items()
+    ]
+    counts = [count for count in claims.count(inside) if count["table"] == "in sample"][:3]
+    assert [(count["ours"], count["paper"]) for count in counts] == [(15, 15), (7, 7), (7, 7)]
+
+
+def test_the_spread_is_the_range_of_the_means_of_runs():
+    # One run and two perturbed ones on three splits; their means are 4, 2 and 5.
+    runs = [[3.0, 1.0, 4.0], [3.0, 1.0, 4.0], [6.0, 4.0, 7.0]]
+    rows = [
+        dict.fromkeys(ALL_VALUES, one)
+        | {"dataset": "energy", "method": "fairpca", "perturbed": [[r] * 4 for r in others]}
+        for one, *others in runs
+    ]
+    rows.append(dict.fromkeys(ALL_VALUES, 9.0) | {"dataset": "energy", "method": "rfpca"})
+    found = spread(rows)
+    assert [one["value"] for one in found] == list(ALL_VALUES)
+    for one in found:
+        assert [one[key] for key in ("ours", "smallest", "largest")] == [4.0, 2.0, 5.0]
+    assert [one["paper"] for one in found] == [0.0138, 0.2225, 0.0153, 0.2273]
+    low = spread([one | {"abdiff": 0.0} for one in rows])[0]
+    assert (low["ours"], low["smallest"], low["largest"]) == (0.0, 0.0, 5.0)
+
+
+def test_rows_of_other_settings_or_versions_have_another_key(monkeypatch):
+    changed = [
+        replace(SETTINGS, **{name: value})
+        for name, choices in CHOICES.items()
+        for value in choices[1:]
+    ]
+    changed += [Settings(n_components=2), Settings(n_folds=2), Settings(scale=False)]
+    keys = {one.key for one in (SETTINGS, *changed, Settings(descent_steps=500))}
+    assert len(keys) == len(changed) + 2
+    monkeypatch.setattr(settings, "__version__", "another")
+    assert Settings().key not in keys
 
 
 def test_leakage_is_counted_where_there_are_rows_of_it():

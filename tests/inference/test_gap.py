@@ -10,7 +10,7 @@ from scipy import stats
 from sklearn.datasets import load_breast_cancer
 
 from fairspan.inference import gap_test
-from fairspan.inference.permutation import log_ratio_pvalue, max_pvalues
+from fairspan.inference.gap import log_ratio_pvalue, max_pvalues
 from tests.inference.test_crossfit import data
 
 

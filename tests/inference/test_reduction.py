@@ -92,3 +92,40 @@ def test_a_verdict_gives_each_method_its_own_numbers():
     assert abs(found.fair_difference) < 0.5 * abs(found.difference)
     assert found.difference_interval == pytest.approx(tuple(test.plain.difference_interval))
     assert found.fair_difference_interval == pytest.approx(tuple(test.fair.difference_interval))
+
+
+def test_a_verdict_is_about_the_groups_that_are_compared():
+    """Rows without a label sort before the groups here, and are not one of them."""
+    X, groups = two_worlds()
+    labels = np.array(["x", "y"], dtype=object)[groups]
+    labels[::7] = None
+    rule = {"missing_groups": "total_only", "standardize": False}
+    found = verdict(fair(**rule), X, sensitive_features=labels)
+    test = reduction_test(fair(**rule), X, sensitive_features=labels)
+    assert test.plain.labels == ("missing", "x", "y")
+    assert found.labels == ("x", "y")
+    assert found.errors == pytest.approx(test.plain.group_errors[1:])
+    assert found.fair_errors == pytest.approx(test.fair.group_errors[1:])
+    assert found.difference == pytest.approx(found.errors[1] - found.errors[0])
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_a_range_that_is_missing_has_its_reason(n_groups):
+    """Weights and clusters leave few independent rows, and low support takes their ranges."""
+    rng = np.random.default_rng(0)
+    people = rng.integers(0, 40, 160)
+    X = rng.standard_t(2, (160, 5))
+    weight = rng.exponential(size=160)
+    found = verdict(
+        RobustFairPCA(2),
+        X,
+        sensitive_features=people % n_groups,
+        sample_weight=weight,
+        clusters=people,
+    )
+    assert all(5 <= size < 20 for size in found.sizes)
+    assert found.intervals == (None,) * n_groups
+    assert found.difference_interval is None
+    assert found.gap_interval is None
+    assert "There, groups of fewer than 20 rows get no range: '0' (" in found.caveats
+    assert all(f"effectively {size:.3g}" in found.caveats for size in found.sizes)

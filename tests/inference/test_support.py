@@ -53,3 +53,16 @@ def test_a_constant_column_changes_no_verdict():
     ]
     assert found[0].pvalue == found[1].pvalue
     assert not found[1].low_support
+
+
+def test_the_limit_allows_for_the_kurtosis_of_a_small_sample():
+    """scipy's estimator without bias decides; the sample's own would let some columns pass."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_t(4, 150) for _ in range(400)])
+    corrected = 150 / (3 + stats.kurtosis(X, bias=False))
+    scarce = corrected < 20
+    assert (scarce & (support(X) >= 20)).any()
+    groups = np.arange(150) % 2
+    found = gap_test(X, sensitive_features=groups, n_components=1, folds=2).low_support
+    assert sorted(found) == np.flatnonzero(scarce).tolist()
+    assert [found[j] for j in sorted(found)] == pytest.approx(corrected[scarce])

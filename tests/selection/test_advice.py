@@ -119,7 +119,7 @@ def test_groups_with_enough_rows_are_still_told_apart_beside_a_small_one():
     with pytest.warns(SmallGroupWarning):
         small = advise(X[:16], ["a", "b"] * 8)
     assert not small.distinguishable
-    assert "Few rows: a (8) and b (8)." in str(small)
+    assert "fewer than 20 rows get no range: a (8) and b (8)." in str(small)
 
 
 def test_where_nothing_is_lost_rounding_is_no_gap():

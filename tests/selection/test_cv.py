@@ -299,3 +299,16 @@ def test_folds_that_are_one_object_count_as_two():
     equal = RobustFairPCACV(2).fit_moments([one, replace(one), other])
     assert same.best_params_ == equal.best_params_
     assert same.best_score_ == equal.best_score_
+
+
+def test_the_order_is_that_of_the_winner_and_greedy_candidates_are_greedy():
+    X, groups = made_table()
+    splits = list(KFold(3).split(X))
+    for order in ("nested", "greedy"):
+        search = RobustFairPCACV(3, **GRID, order=order).fit(X, sensitive_features=groups)
+        best = RobustFairPCA(**search.best_params_, order=order)
+        best.fit(X, sensitive_features=groups)
+        assert search.components_ == pytest.approx(best.components_, abs=1e-5)
+        candidates = search.cv_results_["params"]
+        expected = loop_scores(X, groups, splits, candidates, order=order)
+        assert split_scores(search) == pytest.approx(expected, rel=1e-6)
