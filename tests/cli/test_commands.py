@@ -229,6 +229,12 @@ def test_compare_judges_every_method_and_says_who_cannot_be_fitted(fairspan, peo
     told = " ".join(fairspan(line).out.split())
     shown = re.search(r"Errors compared with PCA: female ([-+][\d.]+) %", told)
     assert float(shown[1]) == pytest.approx(change, rel=0.06)
+    table = fairspan(line).out.partition("error of each group")[2].splitlines()[2:4]
+    for row, text in zip(answer["groups"], table, strict=True):
+        assert text.split() == [
+            row["label"],
+            *(f"{row[name]:.4g}" for name in ("PCA", "RobustFairPCA")),
+        ]
     split = fairspan(f"{line} --seeds 3")
     assert "[" in split.out
     assert split.out.splitlines()[1] == "  mean squared errors on rows not fitted to"
@@ -236,6 +242,24 @@ def test_compare_judges_every_method_and_says_who_cannot_be_fitted(fairspan, peo
     several = fairspan("compare people.csv -s region --drop id sex count -k 2 --json")
     assert "needs 2 groups" in several.json["not_fitted"]["ExactlyFairPCA"]
     assert "PCA" in several.json["methods"]
+
+
+def test_where_every_group_could_be_served_better_it_is_said_what_to_type(fairspan, folder):
+    pytest.importorskip("pandas")
+    assert fairspan("demo --table adult.csv").code == 0
+    columns = "age education_num capital_gain capital_loss hours_per_week"
+    line = f"adult.csv -s sex -k 2 --standardize --features {columns}"
+    instead = "--disparity largest makes no group worse to look more equal."
+    answers = [f"fit {line} -o model.npz", "certify model.npz", f"compare {line}"]
+    answers += [f"frontier {line}", f"report {line} -o page.html"]
+    for command in answers:
+        told = " ".join(fairspan(command).out.split())
+        assert "another projection serves every group better" in told.lower()
+        assert told.count(instead) == 1
+    for command in (f"fit {line} --disparity largest -o model.npz", "certify model.npz"):
+        told = " ".join(fairspan(command).out.split())
+        assert "Proved: no projection lowers the error of every group by more than" in told
+        assert instead not in told
 
 
 def test_the_disparity_and_references_are_those_of_the_library(fairspan, people, fitted):

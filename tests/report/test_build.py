@@ -112,6 +112,8 @@ def test_json_and_the_model_card_say_the_same(two_groups, many_groups):
     assert two_groups.headline in card
     assert "357" in card
     assert "not a guarantee of fairness downstream" in card
+    facts = two_groups.to_html().partition('id="facts"')[2].partition("</dl>")[0]
+    assert "<dt>who pays</dt><dd>There, the worst-served group is" in facts
     assert "fairspan" in card.rsplit("## Versions", 1)[1]
     assert HOSTILE not in many_groups.model_card()
     assert "&lt;img src=x onerror=alert(1)&gt;" in many_groups.model_card()

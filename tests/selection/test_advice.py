@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from fairspan import RobustFairPCA, SmallGroupWarning, advise, dominating_projection
+from fairspan import RobustFairPCA, SmallGroupWarning, advise, dominating_projection, words
 from fairspan.inference import gap_test, reduction_test
 
 
@@ -61,6 +61,14 @@ def test_nothing_is_advised_that_serves_every_group_worse_than_another_projectio
     assert found.weight_for_target is None
     assert found.levels_down
     assert "only where another projection serves every group better" in str(found)
+    # What is said can be typed.
+    weight = found.weight_for_smallest_gap
+    model = RobustFairPCA(2, fairness_weight=weight).fit(X, sensitive_features=groups)
+    assert model.error_gap_ == pytest.approx(found.smallest_gap, rel=1e-6)
+    assert model.group_errors_ == pytest.approx(found.errors_at_target, rel=1e-6)
+    assert f"(fairness weight {words.number(weight)})" in str(found)
+    told = [f"{words.number(m)}" for m in (found.pca_errors[0], model.group_errors_[0])]
+    assert f"a {' and '.join(told)}, b " in str(found)
     errors = {g: float(e) for g, e in zip("ab", found.errors_at_target, strict=True)}
     best = dominating_projection(errors, X, sensitive_features=groups, n_components=2)
     assert not best.dominates

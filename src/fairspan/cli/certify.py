@@ -177,6 +177,14 @@ def _text(
             f"objective    {result.objective!r}",
             f"lower bound  {result.lower_bound!r}",
             f"{verdict}{colon}{rest}",
-            console.sentences(result.dominating.finding.sentence),
+            console.sentences(*_better(result, disparity)),
         ]
     )
+
+
+def _better(result: CertifiedResult, disparity: str) -> list[str]:
+    """Say whether another projection serves every group better, and what to fit then."""
+    finding = result.dominating.finding
+    # Only of an optimum it is the gap that makes groups worse.
+    levelled = finding.matters and disparity == "gap" and result.status == "optimal"
+    return [finding.sentence, *[words.TEMPLATES["instead"]] * levelled]

@@ -97,22 +97,23 @@ def run(options: argparse.Namespace) -> int:
     sample = "rows not fitted to" if options.seeds else "the fitted rows"
     lines = summary.opening(options, moments, data, f", k = {options.components}")
     lines += [f"  mean squared errors on {sample}", "", _table(results), ""]
+    own = next(name for name in chosen if name.startswith("RobustFairPCA"))
+    hidden, payers = any(row["hidden"] for row in results.values()), []
+    if not options.seeds and {"PCA", own} <= results.keys():
+        payers = _payers(options, data, {name: chosen[name] for name in ("PCA", own)})
+        lines += [] if hidden else [_groups_table(payers, own), ""]
     lines += [
         console.sentences(f"{', '.join(names)}: not fitted. {why}")
         for why, names in _by_value(failures).items()
     ]
-    hidden = any(row["hidden"] for row in results.values())
     verdict = summary.verdict_on(estimator(options, moments.labels), data, hidden)
     if verdict is not None:
         bold = console.sentences(verdict.headline, verdict.effect)
         lines += [console.paint(bold, "bold"), console.sentences(verdict.caveats)]
-    said, payers = _sentences(results, sample), []
-    own = next(name for name in chosen if name.startswith("RobustFairPCA"))
-    if not options.seeds and {"PCA", own} <= results.keys():
-        payers = _payers(options, data, {name: chosen[name] for name in ("PCA", own)})
+    said = _sentences(results, sample)
+    if payers and not hidden:
         labels, before, after = ([row[key] for row in payers] for key in ("label", "PCA", own))
-        if not hidden:
-            said[0] = f"{said[0]} {words.who_pays(labels, before, after, own)}".strip()
+        said[0] = f"{said[0]} {words.who_pays(labels, before, after, own)}".strip()
     lines += map(console.sentences, said)
     document = {
         "data": options.data,
@@ -239,6 +240,19 @@ def _payers(options: argparse.Namespace, data: Data, both: dict[str, Any]) -> li
     return list(found.values())
 
 
+def _groups_table(payers: list[dict[str, Any]], own: str) -> str:
+    """Set each group's error with PCA and with the method of the options side by side."""
+    both = ("PCA", own)
+    shown = words.folded(*([row[name] for row in payers] for name in both))
+    rows = [
+        [words.group_name(payers[a]["label"]), *(words.number(payers[a][name]) for name in both)]
+        for a in shown
+    ]
+    if len(shown) < len(payers):
+        rows.append([f"and {len(payers) - len(shown)} more ({console.ALL})", "", ""])
+    return console.table(["error of each group", *both], rows)
+
+
 def _take(groups: Any, rows: Any) -> Any:
     if isinstance(groups, dict):
         return {name: column[rows] for name, column in groups.items()}
@@ -301,6 +315,6 @@ def _sentences(results: dict[str, Any], sample: str) -> list[str]:
     dominated = [name for name, row in single.items() if words.visible_gain(row["gain_for_all"])]
     return [
         f"On {sample}, {words.fairest(gaps, totals)}",
-        *filter(None, [words.dominated_methods(dominated)]),
+        *filter(None, [words.dominated_methods(dominated, "RobustFairPCA" in dominated)]),
         *proofs,
     ]

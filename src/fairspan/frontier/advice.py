@@ -43,6 +43,9 @@ class Advice:
         group better; for more than two groups "gap" hardly has any.
     smallest_gap : float
         The smallest gap found at any fairness weight, on these rows.
+    weight_for_smallest_gap : float
+        The fairness weight (at radius 0) that gives it; infinite where the gap alone counts, as in
+        ExactlyFairPCA.
     total_at_smallest_gap : float
         Total error there.
     target_gap : float
@@ -75,6 +78,7 @@ class Advice:
     pca_total: float
     disparity: str
     smallest_gap: float
+    weight_for_smallest_gap: float
     total_at_smallest_gap: float
     target_gap: float
     weight_for_target: float | None
@@ -126,7 +130,7 @@ class Advice:
         if self.pca_gap > 0 and not self.is_hidden:
             lines += [
                 f"There, the smallest gap found{self._counted} is "
-                f"{words.number(self.smallest_gap)}, "
+                f"{words.number(self.smallest_gap)}{self._typed}, "
                 f"{words.price(self.pca_total, self.total_at_smallest_gap)}.",
                 words.TEMPLATES["levels down"] if self.levels_down else "",
                 self._target(),
@@ -157,11 +161,30 @@ class Advice:
     def _counted(self) -> str:
         return "" if self.disparity == "gap" else f' with disparity="{self.disparity}"'
 
-    def _payers(self) -> str:
-        errors = (self.pca_errors.tolist(), self.errors_at_target.tolist())
+    @property
+    def _typed(self) -> str:
+        weight = self.weight_for_smallest_gap
+        return f" (fairness weight {words.number(weight)})" if np.isfinite(weight) else ""
+
+    @property
+    def _method(self) -> str:
         weight = self.weight_for_target
-        method = "the smallest gap" if weight is None else f"weight {words.number(weight)}"
-        return words.who_pays(self.group_labels, *errors, method)
+        return "the smallest gap" if weight is None else f"weight {words.number(weight)}"
+
+    def _payers(self) -> str:
+        before, after = self.pca_errors.tolist(), self.errors_at_target.tolist()
+        paid = words.who_pays(self.group_labels, before, after, self._method)
+        if not paid:
+            return ""
+        shown = words.folded(before, after)
+        named = [
+            f"{words.quoted(self.group_labels[a])} {words.number(before[a])} and "
+            f"{words.number(after[a])}"
+            for a in shown
+        ]
+        more = len(before) - len(shown)
+        named += [f"{more} more"] * (more > 0)
+        return f"{paid} Errors with PCA and with {self._method}: {', '.join(named)}."
 
     def _target(self) -> str:
         target = words.number(self.target_gap)

@@ -153,6 +153,7 @@ def advise(
         pca_total=float(totals[k - 1]),
         disparity=disparity,
         smallest_gap=float(_without_rounding(frontier.gap[best], rounding)),
+        weight_for_smallest_gap=float(frontier.fairness_weight[best]),
         total_at_smallest_gap=float(frontier.total_error[best]),
         target_gap=target,
         weight_for_target=weight,

@@ -141,6 +141,8 @@ def _joined(text: str) -> str:
 def _card(content: dict[str, Any]) -> str:
     """The model card's facts, which do not follow the sliders."""
     facts = [fact for some in card_facts(content).values() for fact in some.items()]
+    payers = findings(content).payers
+    facts += [("who pays", payers)] if payers else []
     rows = (
         f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>"
         for name, text in [*facts, ("versions", versions(content))]

@@ -130,9 +130,10 @@ def _change(before: float, after: float) -> str:
     return signed_percent(after / before - 1)
 
 
-def dominated_methods(names: Sequence[str]) -> str:
-    """Say of which methods' projections others serve every group better."""
-    return TEMPLATES["dominated methods"].format(methods=", ".join(names)) if names else ""
+def dominated_methods(names: Sequence[str], counts_gap: bool = False) -> str:
+    """Say of which methods' projections others serve every group better, and what does not."""
+    told = TEMPLATES["dominated methods"].format(methods=", ".join(names)) if names else ""
+    return f"{told} {TEMPLATES['instead']}" if counts_gap else told
 
 
 def dominated_points(dominated: Sequence[bool], gaps: Sequence[float], disparity: str) -> str:
