@@ -69,6 +69,21 @@ def test_a_basis_answers_between_the_angles_it_learned_as_full_eigen_solves_do()
     assert ReducedBasis(moments, k).answer(direction(0.5)) is None
 
 
+def test_what_a_basis_leaves_out_is_bounded_between_the_angles_it_learned():
+    moments, _ = made_moments(0, 2)
+    # Groups that leave out much and little: which of the two bounds counts where decides.
+    moments[1] *= 20.0
+    k, basis = 4, ReducedBasis(moments, 4)
+    for angle in (0.0, 0.5 * math.pi):
+        θ, Q = np.linalg.eigh(np.tensordot(direction(angle), moments, 1))
+        basis.learn(direction(angle), Q[:, -k:], float(θ[-k - 1]))
+    outside = np.linalg.svd(basis.basis)[0][:, basis.basis.shape[1] :]
+    for angle in np.linspace(0.01, 0.5 * math.pi - 0.01, 30):
+        C = np.tensordot(direction(angle), moments, 1)
+        left = float(np.linalg.eigvalsh(outside.T @ C @ outside)[-1])
+        assert basis._rest(direction(angle)) >= left
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_every_line_a_large_problem_gives_supports_the_attainable_errors(seed):
     moments, shares = made_moments(seed, 2)

@@ -15,6 +15,7 @@ from fairspan.certificate.box import Box, root_box, tighten
 from fairspan.certificate.branch import Prover
 from fairspan.certificate.node import Node, solve_node
 from fairspan.certificate.pieces import columns, compared_groups
+from fairspan.certificate.tree import Tree
 from fairspan.certificate.work import Work
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
@@ -212,3 +213,28 @@ def test_a_proof_cut_short_gives_a_bound_that_is_true_and_no_worse_than_pcas(see
     pooled = np.linalg.eigvalsh(np.tensordot(problem.shares, problem.moments, 1))
     assert result.lower_bound >= pooled[: -problem.k].sum() - 1e-12 * problem.scale
     assert (result.status == "optimal") == (result.optimality_gap <= 1e-8)
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_the_parts_of_a_split_hold_every_subspace_of_the_whole(seed):
+    rng = np.random.default_rng(seed)
+    bases = [reference.random_subspace(rng, 6, 3) for _ in range(6)]
+    moments = np.array([(basis * rng.exponential(1.0, 3)) @ basis.T for basis in bases])
+    shares = rng.dirichlet(np.full(6, 5.0))
+    problem = SubspaceProblem(moments, shares, 2)
+    objective = RobustFairObjective(shares, 5.0, np.zeros(6))
+    again = partial(descend, problem, objective)
+    at = again(reference.random_subspace(rng, 6, 2))
+    tree = Tree(problem, objective, at, lambda known: np.inf, again, Work(30.0), root_box(problem))
+    tree.run()
+    spaces = [reference.random_subspace(rng, 6, 2) for _ in range(300)]
+    cut_again = held = 0
+    for _, _, solved in tree._heap:
+        children = tree._children(solved)
+        cut_again += any(len(child.arcs) == len(solved.node.arcs) for child in children)
+        for X in (V @ V.T for V in spaces):
+            if children and all(arc.holds(X) for arc in solved.node.arcs):
+                held += 1
+                assert any(all(arc.holds(X) for arc in child.arcs) for child in children)
+    assert cut_again
+    assert held > 100
