@@ -9,6 +9,7 @@ import io
 import re
 import shlex
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ import pytest
 
 import fairspan
 from fairspan import cli
+from tests.public_names import MODULES
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -192,8 +194,9 @@ def test_every_page_of_the_site_is_reachable():
 def test_every_public_name_is_in_the_reference():
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     listed = re.findall(r"^ {3}(\w[\w.]*)$", text, flags=re.M)
-    # Plain values have no page of their own: they are described where they stand.
-    listed += re.findall(r"^\.\. (?:auto|py:)data:: fairspan\.([\w.]+)$", text, flags=re.M)
+    # Plain values and building blocks have no page of their own: they are described there.
+    described = rf"(?:auto|py:)data:: fairspan\.|auto\w+:: fairspan\.(?={'|'.join(MODULES)})"
+    listed += re.findall(rf"^\.\. (?:{described})([\w.]+)$", text, flags=re.M)
     assert sorted(listed) == sorted(public_names())
 
 
@@ -204,6 +207,8 @@ def public_names() -> list[str]:
         public = getattr(fairspan, name)
         is_module = inspect.ismodule(public)
         found += [f"{name}.{part}" for part in public.__all__] if is_module else [name]
+    for name in MODULES:
+        found += [f"{name}.{part}" for part in import_module(f"fairspan.{name}").__all__]
     return found
 
 

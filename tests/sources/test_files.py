@@ -10,6 +10,7 @@ import pytest
 
 from fairspan import GroupMoments, RobustFairPCA
 from fairspan.sources import moments_from_files
+from fairspan.tables import parts
 from tests.sources.tables import (
     FEATURES,
     assert_same_route,
@@ -88,6 +89,13 @@ def test_typed_labels_are_those_of_a_frame(column, tmp_path):
     frame = parquet.read_table(tmp_path / "t.parquet").to_pandas()
     expected = GroupMoments.from_arrays(frame[["x", "y"]], frame["g"])
     assert_same_route(moments_from_files(tmp_path / "t.parquet", "g"), expected)
+
+
+def test_every_ending_is_documented():
+    endings = {
+        word for kind in parts.KINDS.values() for end in kind.endings for word in end[1:].split(".")
+    }
+    assert [word for word in endings if f"``.{word}``" not in moments_from_files.__doc__] == []
 
 
 def test_a_matrix_file_names_its_columns_by_position(tmp_path):

@@ -8,11 +8,12 @@ pipeline, a search) each fold is fitted from its rows.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
@@ -136,15 +137,19 @@ def _from_moments(
         # All folds together may spend as much as one fit to prove theirs.
         settings["effort"] = estimator.effort / (int(folds.max()) + 1)
     model, pca = _copy(estimator, **settings), plain_pca(1)
+    if isinstance(estimator, RobustFairPCA) and estimator.solver != "subgradient":
+        # Proofs are the same without a seed, and to make a generator for each takes time.
+        model.random_state = estimator.random_state
     model._check_parameters()
     pca.n_components, spread = model.n_components, sample.columns[0]
+    taken = _taker(sample.X, int(np.bincount(folds).max()))
     for rows, train in _training_parts(sample, folds):
         steady = train.variances < CONSTANT * spread**2
         scale = None
         if estimator.standardize:
             # Unless the variance of a column is known without the fold, its unit would be rounding.
             scale = np.where(steady, spread, pooled_scale(train))
-        scaled, held = train if scale is None else train.scaled(scale), sample.X[rows]
+        scaled, held = train if scale is None else train.scaled(scale), taken(rows)
         errors = []
         for fitted in (model, pca) if plain else (model,):
             # Errors of rows need the subspace alone, and none of what else a fit tells.
@@ -153,6 +158,14 @@ def _from_moments(
             fitted.mean_, fitted.scale_ = train.mean, scale
             errors.append(fitted._errors_of(held))
         yield rows, errors, steady
+
+
+def _taker(X: Any, most: int) -> Callable[[IntArray], Any]:
+    """Take rows, always to the same place: new memory costs more than the copy."""
+    if issparse(X):
+        return lambda rows: X[rows]
+    place = np.empty((most, X.shape[1]), X.dtype)
+    return lambda rows: np.take(X, rows, axis=0, out=place[: len(rows)], mode="clip")
 
 
 def _training_parts(sample: Sample, folds: IntArray) -> Iterator[tuple[IntArray, GroupMoments]]:
@@ -240,7 +253,7 @@ def _added(
     cells: GroupMoments, owner: IntArray, chosen: BoolArray, labels: tuple[Any, ...]
 ) -> GroupMoments:
     """Add the moments of chosen cells of the same group."""
-    present = np.unique(owner[chosen])
+    present = np.flatnonzero(np.bincount(owner[chosen]))
     # A row for each group, with ones for its cells: products with it are sums.
     belongs = ((owner == present[:, None]) & chosen).astype(np.float64)
     weighted = belongs * cells.weights

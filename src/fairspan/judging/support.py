@@ -18,6 +18,8 @@ CONSTANT = 1e-8
 """A column is constant in some rows if less than this share of its variance is left there."""
 _BLOCK_BYTES = 2**20
 _PILOT_ROWS = 256
+_ORDINARY = 1e30
+"""Columns of ranges between its inverse and this can be squared twice as they are."""
 
 
 def support(X: Any, *, sample_weight: Any = None, clusters: Any = None) -> FloatArray:
@@ -82,24 +84,27 @@ def deviations_and_support(
     n_rows, d = X.shape
     given = np.ones(n_rows) if weight is None else weight
     mean = np.asarray(given @ X) / given.sum()
-    # Divided by the range of some rows, columns can be squared twice.
+    # Divided by the range of some rows, columns can be squared twice; most can be as they are.
     divisor = np.abs(_dense(X[:: max(n_rows // _PILOT_ROWS, 1)]) - mean).max(axis=0)
     divisor[divisor < np.finfo(np.float64).tiny] = 1.0
+    is_ordinary = bool((divisor > 1 / _ORDINARY).all() and (divisor < _ORDINARY).all())
+    if is_ordinary:
+        divisor[:] = 1.0
     size = max(_BLOCK_BYTES // (8 * d), 1)
     second, fourth = np.zeros(d), np.zeros(d)
     sums = np.zeros((1 if units is None else int(units.max()) + 1, d))
     for start in range(0, n_rows, size):
         rows = slice(start, start + size)
         block = np.subtract(_dense(X[rows]), mean, dtype=np.float64)
-        block *= 1 / divisor
+        if not is_ordinary:
+            block *= 1 / divisor
         block *= block
         if weight is not None:
             block *= weight[rows, None]
         # Products with ones add up columns faster than sums do.
         second += np.ones(len(block)) @ block
         if units is None:
-            block *= block
-            fourth += np.ones(len(block)) @ block
+            fourth += np.einsum("ij,ij->j", block, block)
         else:
             np.add.at(sums, units[rows], block)
     if units is not None:
