@@ -14,6 +14,7 @@ from fairspan.objectives.counting import Counting, Radius
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.products.grid import SharedBasis
 from fairspan.solvers import Boundary, SolverOptions, SolverResult, solve
+from fairspan.solvers.neighbours import Neighbours
 from fairspan.solvers.options import Patience
 from fairspan.solvers.result import is_closed, settled
 from fairspan.solvers.two_groups.lines import penalty_bound, penalty_weight
@@ -72,11 +73,14 @@ def solve_points(
         The optima, in the order of the grid.
     """
     points: list[Point] = []
-    found: SolverResult | None = None
+    near = Neighbours()
     for weight, radius in grid:
         objective = counting.objective(moments, weight, radius, problem)
-        options = patience.options(SolverOptions(), found)
+        options = patience.options(SolverOptions())
+        if boundary is None:
+            options = near.options(options, objective)
         found = patience.settle(solve(problem, objective, options, boundary=boundary))
+        near.learn(objective, found)
         points.append(Point.of(weight, radius, found))
     return points
 

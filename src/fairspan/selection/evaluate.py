@@ -131,7 +131,7 @@ def _greedy(
     def objective_of(size: int) -> RobustFairObjective:
         return _objective(prepared, of_size(problem, size), params, judge)
 
-    options = judge.patience.options(judge.options, None)
+    options = judge.patience.options(judge.options)
     return judge.patience.settle(solve_greedy(problem, objective_of, options))
 
 

@@ -15,6 +15,7 @@ from fairspan.ground.types import FloatArray
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import Boundary, SolverOptions, SolverResult, solve
+from fairspan.solvers.neighbours import Neighbours
 from fairspan.solvers.options import Patience
 from fairspan.solvers.result import relative_gap
 from fairspan.solvers.two_groups.curve import Curve, Place, follow
@@ -71,21 +72,15 @@ def solve_grid(
     if problem.n_groups > 2 and options.solver in ("auto", "newton"):
         options = replace(options, tol=max(options.tol, _SURE))
     optima: list[Optimum] = []
-    solved: list[tuple[float, SolverResult]] = []
+    near = Neighbours()
     for objective, found in zip(objectives, followed, strict=True):
         if found is None:
-            near = _nearest(solved, objective.fairness_weight)
-            result = patience.settle(solve(problem, objective, patience.options(options, near)))
-            solved.append((objective.fairness_weight, result))
+            how = near.options(patience.options(options), objective)
+            result = patience.settle(solve(problem, objective, how))
+            near.learn(objective, result)
             found = _optimum(result)
         optima.append(found)
     return optima
-
-
-def _nearest(solved: list[tuple[float, SolverResult]], weight: float) -> SolverResult | None:
-    """Return the last answer to the nearest fairness weight: the radius moves minimisers less."""
-    nearest = min(reversed(solved), key=lambda known: abs(known[0] - weight), default=None)
-    return None if nearest is None else nearest[1]
 
 
 def _optimum(found: SolverResult) -> Optimum:

@@ -137,7 +137,7 @@ _SOLVERS = {
         solve_any_number,
         ("concave pieces",),
         _PIECES,
-        ("tol", "max_iter", "effort", "max_time", "start", "pieces", "rng"),
+        ("tol", "max_iter", "effort", "max_time", "start", "pieces", "slope", "rng"),
     ),
     "subgradient": _Solver(
         solve_subgradient,

@@ -44,6 +44,8 @@ class SolverOptions:
         Of "newton": a subspace near the answer, such as the answer to a problem much like this one.
     pieces : tuple
         Of "newton": the pieces that meet there and their weights, where they are known.
+    slope : ndarray of shape (n_groups,), optional
+        Of "newton": how much each group's error counts at the answer, where that is foretold.
     n_init, retraction, start_at_pca : int, {"qr", "polar"} and bool
         Of "subgradient": random starts, how a step returns to the manifold, and whether PCA is
         one more start.
@@ -69,6 +71,7 @@ class SolverOptions:
     learning_rate: float = 1.0
     start: FloatArray | None = None
     pieces: Pieces = ()
+    slope: FloatArray | None = None
 
 
 class Patience:
@@ -89,15 +92,14 @@ class Patience:
         self._fits = n_fits
         self._end = None if max_time is None else time.monotonic() + max_time
 
-    def options(self, base: SolverOptions, near: SolverResult | None = None) -> SolverOptions:
-        """Give the options of the next fit, which starts at an answer that is near its own."""
-        start, pieces = (None, ()) if near is None else (near.components.T, near.pieces)
+    def options(self, base: SolverOptions) -> SolverOptions:
+        """Give the options of the next fit."""
         left = max(self._left, 0.0)
         share = max(left / max(self._fits, 1), _HARD * min(left, 1.0))
         seconds = None if self._end is None else max(self._end - time.monotonic(), 0.0)
         if seconds is not None:
             seconds /= max(self._fits, 1)
-        return replace(base, effort=share, max_time=seconds, start=start, pieces=pieces)
+        return replace(base, effort=share, max_time=seconds)
 
     def settle(self, result: SolverResult) -> SolverResult:
         """Count what a fit has spent; what it left is there for the others."""

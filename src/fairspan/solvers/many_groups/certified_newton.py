@@ -56,6 +56,7 @@ def solve_newton(
     max_time: float | None = None,
     start: FloatArray | None = None,
     pieces: Pieces = (),
+    slope: FloatArray | None = None,
     rng: np.random.Generator | None = None,
 ) -> SolverResult:
     """Minimise the objective of any number of groups and prove how close to the minimum it is.
@@ -79,6 +80,8 @@ def solve_newton(
         Where to start; PCA is another start unless this one is proved at once.
     pieces : tuple
         The pieces that meet at the start and their weights, where they are known.
+    slope : ndarray of shape (n_groups,), optional
+        With pieces: how much each group's error counts at the answer, where that is foretold.
     rng : numpy.random.Generator, optional
         Source of further starts, used where the first proof fails.
 
@@ -91,9 +94,9 @@ def solve_newton(
     work = Work(0.0, max_time)
     descend_from = partial(find, problem, objective, max_iter)
     begin = partial(_begin, problem, objective, start, pieces, descend_from)
-    # Near an answer that must be sharp, Newton steps are fewer.
-    follows = start is None or not pieces or tol >= _LOOSE
-    followed = _follow(problem, objective, tol, start, pieces, max_iter) if follows else None
+    # Near an answer that must be sharp, Newton steps are fewer, unless the slopes are foretold.
+    follows = start is None or not pieces or tol >= _LOOSE or slope is not None
+    followed = _follow(problem, objective, tol, start, pieces, slope, max_iter) if follows else None
     prover = Prover(problem, objective, followed or begin(), tol, work, descend_from)
     bound = prover.quick()
     # A start that is proved at once needs no other.
@@ -164,22 +167,24 @@ def _follow(
     tol: float,
     start: FloatArray | None,
     pieces: Pieces,
+    slope: FloatArray | None,
     max_iter: int,
 ) -> Stationary | None:
     """Follow leading eigenspaces; None where they lead nowhere, or are dear."""
     if problem.is_large or objective.fairness_weight > _LIGHT:
         return None
     rounding = 0.25 * problem.resolution(objective.fairness_weight)
-    slope = objective.shares
-    if start is not None and pieces:
+    close = _CLOSE * tol if slope is None else max(_CLOSE * tol, _SETTLED)
+    if slope is None and start is not None and pieces:
         pairs, weights = zip(*pieces, strict=True)
         mixture = Mixture.of_pairs(objective, list(pairs), np.array(weights))
         slope = mixture.slopes(np.maximum(problem.errors(start), error_floor(problem)))
 
     def unproved(m: FloatArray, value: float) -> float:
         plain = objective.unreferenced(m)
-        return max(_CLOSE * tol * (value if plain is None else plain), rounding)
+        return max(close * (value if plain is None else plain), rounding)
 
+    slope = objective.shares if slope is None else slope
     return follow_leading(problem, objective, slope, pieces, unproved, max_iter)
 
 
