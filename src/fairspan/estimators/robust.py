@@ -376,6 +376,8 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, RouteMixin):
         """Find the subspace, and its basis in the order that is asked for."""
 
         def objective_of(size: int) -> RobustFairObjective:
+            if self.reference != "own":
+                return objective
             return self._objective(of_size(problem, size), moments)
 
         if self.order == "greedy":

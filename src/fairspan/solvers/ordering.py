@@ -211,6 +211,7 @@ class _Drop:
     ) -> None:
         self.A, self.m, self.objective = A, m, objective
         self.ridge, self._size = ridge, float(m.sum())
+        self._known: dict[float, _Point] = {}
 
     def direction(self) -> FloatArray:
         """Return the direction whose loss costs least."""
@@ -262,6 +263,12 @@ class _Drop:
         return self._best([point, *(point for point, _ in ends.values())])
 
     def _at(self, angle: float) -> _Point:
+        # Slopes are mostly those of a ridge that was looked for, so that points come again.
+        if angle not in self._known:
+            self._known[angle] = self._computed(angle)
+        return self._known[angle]
+
+    def _computed(self, angle: float) -> _Point:
         first, second = self.A
         values, vectors = np.linalg.eigh(math.cos(angle) * first + math.sin(angle) * second)
         least = vectors[:, 0]
