@@ -10,7 +10,6 @@ from functools import partial
 import numpy as np
 
 from fairspan.certificate.branch import Prover
-from fairspan.certificate.known import Known
 from fairspan.certificate.work import Work
 from fairspan.ground.types import FloatArray
 from fairspan.objectives.mixture import Mixture, Pieces
@@ -19,6 +18,7 @@ from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.descent import random_subspaces
 from fairspan.solvers.many_groups.bounds import plain_bound
 from fairspan.solvers.many_groups.leading_newton import follow_leading
+from fairspan.solvers.many_groups.levelling import levelled
 from fairspan.solvers.many_groups.newton import Stationary, descend, error_floor
 from fairspan.solvers.many_groups.reduced_newton import descend_reduced
 from fairspan.solvers.result import SolverResult, is_closed, safe_bound
@@ -38,8 +38,6 @@ _LOOSE = 1e-4
 """To such a tolerance leading eigenspaces lead from a neighbour's answer at once."""
 _CLOSE = 1e-3
 """Leading eigenspaces are followed to this share of the tolerance."""
-_BASES = 40
-"""Bases that are tried where a heavy weight shows rounding."""
 _BUDGET = 1500.0
 """Work of a proof, in eigen-solves of 100 features."""
 _STAGES = (0.1, 0.5, 1.0)
@@ -118,7 +116,7 @@ def solve_newton(
         bound = max(bound, more)
     weight, size = objective.fairness_weight, objective.unreferenced(found.errors)
     if problem.resolution(weight) > tol * objective.size(found.errors) and not problem.is_large:
-        found = _settle_rounding(problem, objective, found, max_iter)
+        found = levelled(problem, objective, found)
     if not is_closed(problem, found.value, bound, tol, weight, size=size):
         bound = max(bound, plain_bound(problem, objective))
         if weight > _HEAVY and objective.references is None:
@@ -227,21 +225,6 @@ def find(
         lighter = replace(objective, fairness_weight=float(weight))
         start = method(problem, lighter, start, max_iter=max_iter).subspace
     return method(problem, objective, start, max_iter=max_iter)
-
-
-def _settle_rounding(
-    problem: SubspaceProblem, objective: RobustFairObjective, found: Known, max_iter: int
-) -> Known:
-    """Descend again from other bases of the same subspace, whose errors are rounded differently.
-
-    A heavy weight multiplies that rounding, on which a descent may stop short of equal errors.
-    """
-    rng = np.random.default_rng(0)
-    for _ in range(_BASES):
-        turned = found.subspace @ np.linalg.qr(rng.standard_normal((problem.k, problem.k)))[0]
-        again = descend(problem, objective, turned, max_iter=max_iter, is_near=True)
-        found = again if again.value < found.value else found
-    return found
 
 
 def _look_further(prover: Prover, effort: float, rng: np.random.Generator) -> float:
