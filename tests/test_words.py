@@ -324,8 +324,24 @@ RANGES = "Ranges are 95 % intervals."
             "PCA serves b worse than a (difference 1.620, no range; p = 0.01). RobustFairPCA "
             "reduces the difference on new rows. Even clipped at 3 standard deviations, a few "
             "rows make up most of the variance of income, so ranges are rough and have no stated "
-            "confidence. There, groups of fewer than 20 rows get no range: b (200 rows, "
+            "confidence. Groups of fewer than 20 rows get no range: b (200 rows, "
             "effectively 12.3).",
+        ),
+        (
+            # Of few rows, no column is to blame, and nothing is gained by clipping.
+            VERDICT,
+            {"low_support": {"income": 9.0}, "rows": (30, 25), "sizes": (30.0, 25.0)},
+            "PCA serves b worse than a (difference 1.6, 0.4 to 2.8; p = 0.01). RobustFairPCA "
+            "reduces the difference on new rows. With only 55 independent rows, ranges are rough "
+            "and have no stated confidence: few of them carry the variance of income.",
+        ),
+        (
+            # An end close to 0 has the digits that show on which side it is.
+            VERDICT,
+            {"difference": 1.5, "difference_interval": (0.0043, 2.9957), "pvalue": 0.11},
+            "No difference between groups is shown (b minus a: 1.500, 0.004 to 2.996; p = 0.11). "
+            "This is borderline: the range of the difference excludes 0, but the test decides. "
+            f"RobustFairPCA reduces the difference on new rows. {RANGES}",
         ),
         (
             VERDICT,

@@ -232,3 +232,21 @@ def test_the_ways_out_fit_the_text(refused, folder):
     text = refused("fit table.csv -s sex")
     assert "'c5' ('x' in line 2) and 17 more" in text
     assert "c18 c19 and 3 more" in text
+
+
+def test_transform_advises_what_it_has(fairspan, refused, folder):
+    rows = "".join(f"{i},{i * i % 7},{'ab'[i % 2]}\n" for i in range(20))
+    (folder / "whole.csv").write_text("x,y,sex\n" + rows)
+    (folder / "blank.csv").write_text("x,y,sex\n" + rows.replace("3,2,b", "3,,b"))
+    assert fairspan("fit whole.csv -s sex -k 1 -o model.npz").code == 0
+    advice = refused("transform model.npz blank.csv -o out.csv")
+    assert "with --missing drop-rows; a model that is fitted with --missing mean" in advice
+    assert "--drop" not in advice
+    kept = fairspan("transform model.npz blank.csv -o out.csv --missing drop-rows")
+    assert "\n19 rows" in kept.out
+
+
+def test_a_column_of_groups_is_no_weight(refused, people):
+    advice = refused("fit people.csv -s sex --weight sex --drop id region")
+    assert advice.endswith("--weight sex must be a column of numbers.")
+    assert "--bin" not in advice

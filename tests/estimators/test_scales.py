@@ -189,3 +189,15 @@ def test_metrics_keep_their_digits_beside_a_large_column(largest):
 def test_values_whose_squares_vanish_are_refused(X, form, standardize):
     with pytest.raises(ValueError, match="too little to square"):
         fit(form(X * 1e-170), standardize=standardize)
+
+
+def test_constant_features_of_wide_rows_are_not_hidden() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 300)) * (rng.random(300) < 0.5)
+    groups = np.repeat(["a", "b"], 30)
+    varies = X.any(axis=0)
+    # Warnings are errors: rounding in the basis of the rows is not taken for variance.
+    wide = RobustFairPCA(3, standardize=True).fit(X, sensitive_features=groups)
+    narrow = RobustFairPCA(3, standardize=True).fit(X[:, varies], sensitive_features=groups)
+    np.testing.assert_allclose(wide.group_errors_, narrow.group_errors_, rtol=1e-10)
+    assert np.abs(wide.components_[:, ~varies]).max() < 1e-15

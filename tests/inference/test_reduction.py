@@ -127,5 +127,5 @@ def test_a_range_that_is_missing_has_its_reason(n_groups):
     assert found.intervals == (None,) * n_groups
     assert found.difference_interval is None
     assert found.gap_interval is None
-    assert "There, groups of fewer than 20 rows get no range: '0' (" in found.caveats
+    assert "Groups of fewer than 20 rows get no range: '0' (" in found.caveats
     assert all(f"effectively {size:.3g}" in found.caveats for size in found.sizes)

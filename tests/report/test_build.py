@@ -198,7 +198,7 @@ def test_small_groups_get_no_statement_or_a_mark(small):
     few = f"No statement about groups: b ({small}) has fewer than 5 rows."
     card = made.model_card()
     assert (few in card) == (small < 5)
-    assert ("groups of fewer than 20 rows get no range: b (5)" in card) == (small == 5)
+    assert ("Groups of fewer than 20 rows get no range: b (5)" in card) == (small == 5)
     assert ("p = " in card) == (small == 5)
     assert (" to " in card.partition("## Errors on new rows")[2].partition("##")[0]) == (small == 5)
 

@@ -96,6 +96,8 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"no method can be fitted: {next(iter(failures.values()))}")
     sample = "rows not fitted to" if options.seeds else "the fitted rows"
     lines = summary.opening(options, moments, data, f", k = {options.components}")
+    if options.seeds > 1:
+        sample += f": means over {options.seeds} splits, and in brackets where 95 % of these lie"
     lines += [f"  mean squared errors on {sample}", "", _table(results), ""]
     own = next(name for name in chosen if name.startswith("RobustFairPCA"))
     hidden, payers = any(row["hidden"] for row in results.values()), []

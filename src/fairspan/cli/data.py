@@ -258,6 +258,7 @@ def read_features(
         kept=kept,
         fills=columns.fills if options.missing is None else {},
         drops=options.missing == "drop-rows",
+        are_fixed=True,
     )
     rows = files.rows(wanted)
     if columns.scales is not None:

@@ -141,13 +141,32 @@ def _in_row_space(
     check_finite(X, feature_names)
     X = np.asarray(X, dtype=np.float64)
     shift = X.mean(axis=0)
-    columns, triangle = np.linalg.qr((X - shift).T)
+    columns, triangle = orthonormal((X - shift).T)
     small = _centered(triangle.T, groups, sample_weight, None)
     means = small["shift"] + small["offsets"]
     fields = {"shift": shift, "offsets": means @ columns.T, "basis": columns.T}
     if sample_weight is None:
         fields["variances"] = X.var(axis=0)
     return small | fields
+
+
+def orthonormal(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Factor a matrix into orthonormal columns and a triangle, where rows of zeros remain zeros.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_features, rank)
+        One row a feature, of zeros if the feature is constant.
+
+    Returns
+    -------
+    tuple
+        The columns and the triangle.
+    """
+    found, triangle = np.linalg.qr(columns)
+    # Rounding would make a constant feature vary, so little that it seems to be hidden by others.
+    found[~columns.any(axis=1)] = 0.0
+    return found, triangle
 
 
 def scatter_by_group(

@@ -20,7 +20,7 @@ from fairspan.ground import defaults
 from fairspan.ground.rows import check_real, feature_names_of, is_dask, named_column
 from fairspan.ground.types import FLOATS, FloatArray, Label
 from fairspan.moments import file as moments_file
-from fairspan.moments.from_rows import fields_of_rows
+from fairspan.moments.from_rows import fields_of_rows, orthonormal
 from fairspan.moments.groups import Groups, check_sizes
 from fairspan.moments.merge import merged
 from fairspan.moments.second_moments import HELD, LazyMoments, Stack
@@ -266,7 +266,7 @@ class GroupMoments:
         if self.basis is None:
             scatters = self.scatters / np.outer(scale, scale)
             return replace(self, shift=shift, offsets=offsets, scatters=scatters)
-        columns, triangle = np.linalg.qr((self.basis / scale).T)
+        columns, triangle = orthonormal((self.basis / scale).T)
         scatters = triangle @ self.scatters @ triangle.T
         return replace(self, shift=shift, offsets=offsets, scatters=scatters, basis=columns.T)
 

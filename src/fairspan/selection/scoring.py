@@ -81,10 +81,12 @@ class Scoring:
         if self.gap_budget is not None:
             within &= gap <= self.gap_budget
         if not within.any():
+            budgets = {"total_budget": self.total_budget, "gap_budget": self.gap_budget}
+            given = [f"{name}={value}" for name, value in budgets.items() if value is not None]
             raise ValueError(
-                f"No candidate is within total_budget={self.total_budget} and gap_budget="
-                f"{self.gap_budget}: the least mean total error is {total.min():.6g}, the least "
-                f"mean gap {gap.min():.6g}. Increase the budgets, or add candidates."
+                f"No candidate is within {' and '.join(given)}: the least mean total error is "
+                f"{total.min():.6g}, the least mean gap {gap.min():.6g}. Increase the "
+                f"budget{'s' if len(given) > 1 else ''}, or add candidates."
             )
         return within
 

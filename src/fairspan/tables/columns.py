@@ -95,6 +95,8 @@ class Columns:
         Into how many groups columns of numbers are cut; or where, once that is known.
     scales : tuple of float or None
         What features are divided by, once they are read.
+    are_fixed : bool
+        Whether the features are those of a model, so that none can be left out or filled anew.
     """
 
     features: tuple[Name, ...]
@@ -111,6 +113,7 @@ class Columns:
     encodes: bool = False
     bins: dict[Name, int | tuple[float, ...]] = field(default_factory=dict)
     scales: tuple[float, ...] | None = None
+    are_fixed: bool = False
 
     @property
     def owners(self) -> list[Name]:
@@ -179,7 +182,7 @@ class Columns:
     @property
     def rules(self) -> Rules:
         """What becomes of missing values, and which columns are no features."""
-        return Rules(self.drops, self.weight, self.sensitive, self.rule)
+        return Rules(self.drops, self.weight, self.sensitive, self.rule, self.are_fixed)
 
     def check_few(self, name: Name, values: Collection[Any]) -> str | None:
         """Refuse a column of so many values that it hardly tells groups apart, or advise to."""

@@ -36,6 +36,7 @@ class Rules(NamedTuple):
     weight: Name | None
     groups: tuple[Name, ...]
     rule: str | None
+    are_fixed: bool = False
 
 
 def not_complete(
@@ -66,6 +67,9 @@ def not_complete(
         The refusal.
     """
     features = [name for name in columns if name not in (*rules.groups, rules.weight)]
+    if rules.are_fixed:
+        filled = "a model that is fitted with missing='mean' fills them in"
+        return f"{missing}. Leave out those rows with missing='drop_rows'; {filled}."
     if empty := [name for name in features if columns[name] == n_rows]:
         return f"{missing}. {no_values(empty)}"
     fill = ", fill them in with missing='mean'" if features and rules.rule is None else ""
@@ -108,7 +112,7 @@ def not_numbers(where: str, text: Mapping[Name, Mapping[str, str | None]], rules
         The refusal.
     """
     weight = rules.weight
-    cut = [name for name in text if name in rules.groups]
+    cut = [name for name in text if name in rules.groups and name != weight]
     examples = {name: next(iter(met.items())) for name, met in text.items()}
     shown = (
         f"{name!r} ({word if place is None else f'{word!r}{place}'})"

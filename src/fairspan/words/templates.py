@@ -44,8 +44,12 @@ TEMPLATES = {
         "Even clipped at {clip} standard deviations, a few rows make up most of the variance of "
         "{columns}, so ranges are rough and have no stated confidence."
     ),
+    "low support of few": (
+        "With only {rows} independent rows, ranges are rough and have no stated confidence: few of "
+        "them carry the variance of {columns}."
+    ),
     "few rows": "Few rows: {groups}.",
-    "no range": "There, groups of fewer than {few} rows get no range: {groups}.",
+    "no range": "Groups of fewer than {few} rows get no range: {groups}.",
     "no estimate": "too few rows",
     "marked": "* Fewer than {few} rows.",
     "left out": "No statement about {groups}: fewer than {least} rows.",

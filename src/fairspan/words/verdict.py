@@ -169,8 +169,11 @@ class Verdict:
         found = []
         if self.low_support:
             columns = listing([f"{quoted(name)}" for name in self.low_support])
+            rows, clip = sum(self.sizes), f"{self.clip or 0:g}"
             name = "low support" if self.clip is None else "low support clipped"
-            found.append(TEMPLATES[name].format(columns=columns, clip=f"{self.clip or 0:g}"))
+            # Of so few rows not even normal columns have enough support, and clipping helps none.
+            name = "low support of few" if rows < 3 * FEW_ROWS else name
+            found.append(TEMPLATES[name].format(columns=columns, clip=clip, rows=round(rows)))
         elif self.level is not None and self.errors:
             level = f"{100 * self.level:g} %"
             found.append(TEMPLATES["interval"].format(level=level))

@@ -89,6 +89,10 @@ def ranged(value: float, ends: Sequence[float]) -> str:
         low, high = (number(end, unit) for end in ends)
         return f"{number(value, unit)}, {low} to {high}"
     decimals = max(1 - math.floor(math.log10(half)), 0)
+    # An end close to 0 is not written as 0: whether the range contains 0 must be seen.
+    nearest = min(map(abs, ends))
+    if 0 < nearest < 0.5 * 10.0**-decimals:
+        decimals = -math.floor(math.log10(max(nearest, DIGITS["tiny"])))
     # Adding 0 keeps a rounded end from being written as -0.0.
     low, high, middle = (f"{round(x, decimals) + 0.0:.{decimals}f}" for x in (*ends, value))
     return f"{middle}, {low} to {high}"
