@@ -316,3 +316,17 @@ def test_the_one_piece_of_no_weight_is_no_start_for_pieces_that_compare(seed):
     assert shared.objective == pytest.approx(alone.objective, rel=1e-8)
     assert shared.lower_bound <= alone.objective
     assert all(a != b for (a, b), _ in shared.pieces)
+
+
+def test_a_descent_leaves_a_subspace_without_error_for_its_references():
+    """Gains are measured against the errors, which rounding may leave at 0 exactly."""
+    moments = np.array([np.diag([2.0, 0.0, 0.0, 0.0]), np.diag([0.0, 1.0, 0.0, 0.0])])
+    problem = SubspaceProblem(moments, np.full(2, 0.5), 3)
+    references = np.array([0.1, 0.3])
+    objective = RobustFairObjective(problem.shares, 1000.0, np.zeros(2), None, "gap", references)
+    start = np.eye(4)[:, :3]
+    start[3, 0] = start[3, 1] = 1e-9
+    start = np.linalg.qr(start)[0]
+    assert not problem.errors(start).any()
+    found = descend(problem, objective, start)
+    assert found.value < 0.5 * objective.value(np.zeros(2))

@@ -144,7 +144,8 @@ def descend(
         are_same, pairs, weights = set(pairs) == set(step.pieces), step.pieces, step.weights
         mixture = Mixture.of_pairs(objective, pairs, weights)
         plain = objective.unreferenced(errors)
-        decrease, size = value - step.value, value if plain is None else plain
+        # Beside references all errors may be 0, and yet there is something to gain.
+        decrease, size = value - step.value, value if plain is None else max(plain, floor)
         # Near the answer rounding keeps steps from what little they promise.
         if decrease <= max(rest, 1e-13) * size:
             break

@@ -289,12 +289,15 @@ def _split_at(path: list[Point], guard: Point) -> list[Point]:
     """
     split = [path[0]]
     for start, end in itertools.pairwise(path):
-        shares = [
-            (guard[a] - start[a]) / (end[a] - start[a])
+        bends = [
+            ((guard[a] - start[a]) / (end[a] - start[a]), a)
             for a in (0, 1)
             if (start[a] < guard[a]) != (end[a] < guard[a])
         ]
-        split += [_between(start, end, share) for share in sorted(shares)]
+        for share, a in sorted(bends):
+            # Not a rounding beyond the bend: the root of what is left would rise above the guard.
+            m0, m1 = _between(start, end, share)
+            split.append((m0, guard[1]) if a else (guard[0], m1))
         split.append(end)
     return split
 
