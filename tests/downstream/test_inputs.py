@@ -39,6 +39,10 @@ FAST = {"methods": [], "n_components": 2, "n_splits": 1, "inner_splits": 0}
         ({"methods": [FairPCA()]}, "such as {'fair': FairPCA"),
         ({"preprocessor": "passthrough"}, "must be a transformer"),
         ({"progress": 3}, "must be callable"),
+        ({"n_jobs": 0}, "n_jobs=0 must be 1 or more"),
+        ({"n_jobs": "two"}, "n_jobs='two' must be 1 or more"),
+        ({"test_size": 0.999}, "leaves none of the 60 rows"),
+        ({"model": LogisticRegression(C=-1)}, r"of a split: The 'C' parameter .* instead\.$"),
         ({"model": KNeighborsClassifier(), "sample_weight": np.ones(60)}, "takes no sample_weight"),
         ({"methods": {"own": PCA()}, "sample_weight": np.ones(60)}, "PCA takes no sample_weight"),
     ],
@@ -58,6 +62,7 @@ def test_targets_and_groups_that_cannot_be_used_are_refused():
         (X[:, 0], {"model": LogisticRegression()}, "predicts classes, but y holds numbers such as"),
         (three, {"model": Ridge()}, "predicts numbers, but y holds text"),
         (np.datetime64("2020-01-01") + np.arange(60), {}, "convert dates"),
+        (1j * np.arange(60), {}, "y holds complex numbers"),
         (three, {"metrics": ["demographic_parity_difference"]}, "needs two classes"),
     ):
         with pytest.raises(ValueError, match=says):
@@ -127,7 +132,7 @@ def test_a_class_that_training_rows_or_groups_lack_has_its_place():
 def test_too_rare_classes_are_refused_by_name_of_the_step():
     X, _, group = people(60)
     y = np.arange(60) == 7
-    with pytest.raises(ValueError, match="LogisticRegression, cannot be fitted to the training"):
+    with pytest.raises(ValueError, match="split: they have no row of some class"):
         assess_downstream(X, y, group, **FAST | {"n_splits": 8})
 
 

@@ -61,11 +61,13 @@ def test_stored_leakage_is_made_by_this_version(monkeypatch):
     data_directory() is None or not (data_directory() / "lfw_faces_49x36.npz").exists(),
     reason="needs the faces",
 )
-def test_stored_faces_are_made_by_this_version():
+@pytest.mark.parametrize("method", ["pca", "rfpca", "fairpca", "cfpca-mean"])
+def test_stored_faces_are_made_by_this_version(method):
     settings = Settings(n_folds=2, scale=False, descent_steps=500)
-    (row,) = scores("lfw", 0, "pca", settings)
-    stored = next(one for one in read("lfw_seeds.csv") if one["method"] == "pca")
-    assert row["are"] == pytest.approx(float(stored["are"]), rel=1e-8)
+    (row,) = scores("lfw", 0, method, settings)
+    stored = next(one for one in read("lfw_seeds.csv") if one["method"] == method)
+    assert [row[v] for v in VALUES] == pytest.approx([float(stored[v]) for v in VALUES], rel=1e-6)
+    assert row["chosen"] == stored["chosen"]
 
 
 WRITERS = {

@@ -17,7 +17,7 @@ from fairspan.downstream.measures import measures
 from fairspan.downstream.result import DownstreamResult
 from fairspan.downstream.split import Row, Task, possible, run_split
 from fairspan.ground.listed import listed
-from fairspan.ground.parameters import check_integer, check_number
+from fairspan.ground.parameters import check_integer, check_number, is_integer
 from fairspan.ground.rows import check_weights, named_column
 from fairspan.ground.warn import warn
 from fairspan.moments.groups import encode_groups
@@ -126,12 +126,16 @@ def assess_downstream(
     check_integer("random_state", random_state, 0)
     if not 0 < check_number("test_size", test_size) < 1:
         raise ValueError(f"test_size={test_size!r} must be strictly between 0 and 1.")
+    if n_jobs is not None and (not is_integer(n_jobs) or n_jobs == 0):
+        raise ValueError(f"n_jobs={n_jobs!r} must be 1 or more, or -1 for all cores.")
     if progress is not None and not callable(progress):
         raise TypeError(f"progress={progress!r} must be callable.")
     X, steps = prepared(X, preprocessor)
     n_rows = X.shape[0]
     if n_rows < _ROWS:
         raise ValueError(f"X has {n_rows} rows; at least {_ROWS} are needed to split them.")
+    if np.ceil(test_size * n_rows) >= n_rows:
+        raise ValueError(f"test_size={test_size!r} leaves none of the {n_rows} rows to fit to.")
     y, classes, model = checked_target(y, n_rows, model)
     coded = encode_groups(sensitive_features, n_rows)
     names = group_names(coded.labels)

@@ -91,6 +91,8 @@ def checked_target(y: Any, n_rows: int, model: Any) -> tuple[Any, tuple[str, ...
         )
     if y.dtype.kind in "mM":
         raise ValueError(f"y has dtype {y.dtype}; convert dates and durations to numbers first.")
+    if y.dtype.kind == "c":
+        raise ValueError("y holds complex numbers; give classes or real numbers.")
     missing = [value is None or value != value for value in y.tolist()]
     if any(missing):
         raise ValueError(f"y has {sum(missing)} missing values; drop their rows first.")
@@ -99,7 +101,7 @@ def checked_target(y: Any, n_rows: int, model: Any) -> tuple[Any, tuple[str, ...
     is_model = hasattr(model, "fit") and (is_classifier(model) or is_regressor(model))
     if model is not None and not is_model:
         raise TypeError(f"model={model!r} is neither a classifier nor a regressor.")
-    if y.dtype.kind in "fc" and not np.isfinite(y).all():
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError("y has infinite values; drop their rows first.")
     if (y == y[0]).all():
         raise ValueError(f"y has only one value, {y.tolist()[0]!r}; there is nothing to predict.")

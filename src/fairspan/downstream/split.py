@@ -178,16 +178,22 @@ def _measured(task: Task, train: Any, test: Any) -> list[Row]:
                 project = candidate.project(**data)
                 model = fitted(clone(task.model), project(data["Z"]), data["weight"], y=data["y"])
             except ValueError as error:
-                reason = str(error).partition("\n")[0].rstrip(".")
-                raise ValueError(
-                    f"{candidate.name}, then {type(task.model).__name__}, cannot be fitted to the "
-                    f"training rows of a split: {reason}. If a class or a group has few rows, "
-                    "merge it with another one, or leave its rows out."
-                ) from error
+                raise ValueError(_refusal(task, candidate, train, error)) from error
         predictions = _predictions(task, model, project(Z_test), test)
         about = dict(zip(("method", "n_components", "fairness_weight"), candidate.key, strict=True))
         rows += [{**about, **row} for measure in task.measures for row in measure.rows(predictions)]
     return rows
+
+
+def _refusal(task: Task, candidate: Candidate, train: Any, error: ValueError) -> str:
+    """Say why a model has no fit; only a class or a group without rows calls for merging some."""
+    text = f"{candidate.name}, then {type(task.model).__name__}, cannot be fitted to the "
+    text += "training rows of a split: "
+    lacks_class = len(np.unique(task.y[train])) < task.n_classes
+    if lacks_class or len(np.unique(task.groups[train])) < len(np.unique(task.groups)):
+        rare = "class" if lacks_class else "group"
+        return f"{text}they have no row of some {rare}. Merge rare ones, or leave their rows out."
+    return text + str(error).partition("\n")[0].rstrip(".") + "."
 
 
 def _predictions(task: Task, model: Any, Z: FloatArray, test: Any) -> Predictions:
