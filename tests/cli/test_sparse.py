@@ -39,6 +39,16 @@ def test_a_sparse_matrix_is_fitted_saved_and_projected(fairspan, words, folder):
     assert document["fit"]["objective"] == expected.objective_
 
 
+def test_a_model_by_products_says_how_it_was_fitted(fairspan, refused, words, folder):
+    fairspan("fit words.npz --sensitive labels.npy -k 2 -o model.npz")
+    passes = load_model(folder / "model.npz").result_.n_passes
+    told = fairspan("info model.npz").out
+    assert f"products, {passes} passes over the rows" in told
+    assert "none: fitted by products" in told
+    assert "holds with probability 1 - 1e-10" in told
+    assert "fairspan.certify(model.components_, X" in refused("certify model.npz", 2)
+
+
 def test_what_a_sparse_matrix_cannot_have_is_refused(refused, words, folder):
     assert "--sensitive is missing: name the .npy file" in refused("fit words.npz", 2)
     assert "--drop needs a table" in refused("fit words.npz -s labels.npy --drop a", 2)

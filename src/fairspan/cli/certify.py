@@ -103,6 +103,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _moments(model: Any, options: argparse.Namespace) -> GroupMoments:
     if options.moments is None:
+        if getattr(model, "route_", "moments") == "products":
+            raise UsageError(
+                f"{options.model!r} was fitted by products with the rows, so it has no moments; in "
+                "Python, fairspan.certify(model.components_, X, sensitive_features=...) judges it "
+                "by its rows."
+            )
         if not hasattr(model, "moments_"):
             raise UsageError(
                 f"{options.model!r} was saved without moments; give those of the data with "

@@ -61,6 +61,10 @@ def _text(file: ModelFile, size: str) -> str:
     found = summary.findings(model, model)
     names = getattr(model, "feature_names_in_", None)
     kept = "kept" if hasattr(model, "moments_") else "not kept: certify needs --moments"
+    work = plural(model.n_eigensolves_, "eigen-solve")
+    if getattr(model, "route_", "moments") == "products":
+        kept = "none: fitted by products with the rows"
+        work = f"{model.result_.n_passes} passes over the rows"
     fills = (file.columns or {}).get("fills")
     scaled = (file.columns or {}).get("scales") is not None
     lines = [
@@ -77,7 +81,7 @@ def _text(file: ModelFile, size: str) -> str:
         *([f"filled      {_filled(fills)}"] if fills else []),
         f"variance    {100 * model.explained_variance_ratio_.sum():.1f} % of the total is kept",
         f"moments     {kept}",
-        f"solver      {model.result_.solver}, {plural(model.n_eigensolves_, 'eigen-solve')}",
+        f"solver      {model.result_.solver}, {work}",
         "written by  " + ", ".join(f"{key} {value}" for key, value in file.versions.items()),
         f"file        {size}, sha256 {file.sha256[:16]}...",
     ]

@@ -257,7 +257,8 @@ class Basis:
         products = UNIT * (images + 2 * (r + 2) * np.sqrt(r) * sizes)
         error = 1.001 * (lost + products + 2 * off * lengths)
         rounding = inner_error(d) * np.sqrt(r) * images
-        small_error = 1.001 * (lost + rounding + 3 * off * images)
+        # Small matrices are symmetric: what is off in one place is off in two.
+        small_error = 1.5 * (lost + rounding + 3 * off * images)
         return Residuals(grams, error, inner_error(d), small_error)
 
 

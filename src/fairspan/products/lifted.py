@@ -160,6 +160,11 @@ class LiftedProblem(SubspaceProblem):
         bound = self._raised(weights, found, LEVEL).bound
         return Support(found.vectors, self.errors(found.vectors), self._sigma(weights, bound))
 
+    def _sigma(self, weights: FloatArray, bound: float) -> float:
+        """Subtract what is kept at most from the traces, which are known up to rounding."""
+        lost = float(np.abs(weights) @ self._basis.operator.trace_error)
+        return super()._sigma(weights, bound) - lost
+
     def least_error(self, group: int) -> float:
         """Give a proved lower bound of a group's error in the whole space."""
         return self.best_subspace(np.eye(self.n_groups)[group]).sigma

@@ -164,6 +164,13 @@ class SecondMoments:
         root = np.sqrt(self._summed(self._raw))
         return np.asarray((root + root.max()) ** 2)
 
+    @cached_property
+    def _size_of_means(self) -> FloatArray:
+        """Bound the terms that centre the products, in squared units of the fit."""
+        means = np.sqrt(self._summed(self.offsets**2))
+        centre = math.sqrt(float(self._summed(self._center[None] ** 2)[0]))
+        return np.asarray(centre * (2 * means + centre))
+
     def _summed(self, by_feature: FloatArray) -> FloatArray:
         factor = 1.0 if self.scale is None else 1 / self.scale**2
         # Exact sums: only rounding over the rows is left.
@@ -179,9 +186,12 @@ class SecondMoments:
 
         With Z = XV: what is lost in X'Z is a share of |X| |Z|, and |Z|^2 / w is at most the
         trace whatever the number of columns; what is lost in Z itself counts for each column.
+        Means are full even where rows are sparse: their products with a column add up d numbers.
         """
         over_rows, over_features = (relative_error(n + 16) for n in self.rows.depth)
-        return np.asarray((over_rows + math.sqrt(columns) * over_features) * self._size)
+        along_means = relative_error(self.n_features + 16) * self._size_of_means
+        by_column = over_features * self._size + along_means
+        return np.asarray(over_rows * self._size + math.sqrt(columns) * by_column)
 
     def images(self, block: FloatArray) -> FloatArray:
         """Multiply the second moment of every group with a block.
