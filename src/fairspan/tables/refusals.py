@@ -143,7 +143,8 @@ def not_numbers(
     if found := _of(kinds, "stray"):
         sentence += f" Most cells of {found} are numbers: correct the others, or leave them blank."
     if found := _of(kinds, "date"):
-        sentence += f" Dates in {found} are no features: derive a number, such as an age in days."
+        days = "derive a number, such as an age in days"
+        sentence += f" Dates in {found} cannot be features: {days}."
     if cut:
         sentence += f" bins=... cuts numbers only: leave it out for {listed(cut)}."
     kept = (weight, *cut)
