@@ -2,7 +2,7 @@
 
 
 class CollapsedRuleWarning(UserWarning):
-    """A linear rule that should separate groups is 0 up to rounding, and so is no rule.
+    """A linear rule that should separate groups is 0 up to rounding, and so separates nothing.
 
     The distance that is read off it is an artefact of the solver, not a property of the data.
     """

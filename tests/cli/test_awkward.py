@@ -66,6 +66,9 @@ FILES: dict[str, tuple[str, Any, list[str]]] = {
         ["--decimal ,"],
     ),
     "semicolons": ("t.csv", text(table(), ";"), []),
+    "vertical bars": ("t.txt", text(table(), "|"), []),
+    "carets": ("t.txt", text(table(), "^"), ["--separator '^'"]),
+    "colons": ("t.txt", text(table(), ":"), ["--separator :"]),
     "utf-16 from a spreadsheet": (
         "t.txt",
         text(table(g=cycled("ä", "ö")), "\t").encode("utf-16"),
@@ -82,6 +85,16 @@ FILES: dict[str, tuple[str, Any, list[str]]] = {
     ),
     "row numbers": ("t.csv", text({"id": list(range(1, ROWS + 1))} | table()), []),
     "identifiers": ("t.csv", text(table(id=[f"A-{i:04}" for i in range(ROWS)])), ["--drop id"]),
+    "long codes": (
+        "t.csv",
+        text(table(id=[f"{i:040x}" for i in range(ROWS)])),
+        ["--drop id"],
+    ),
+    "a line of totals": (
+        "t.csv",
+        text(table()) + "Total,12.5,\n",
+        ["--drop x", "--missing drop-rows"],
+    ),
     "dates": ("t.csv", text(table(born=cycled("31/01/1990", "1/2/1985"))), ["--drop born"]),
     "40 groups, one of them of one row": (
         "t.csv",
@@ -162,7 +175,7 @@ FILES: dict[str, tuple[str, Any, list[str]]] = {
 
 def advice(sentence: str) -> list[str]:
     """Give what the first advice of a sentence says to type: an option and its values."""
-    found = re.search(r"(--[a-z-]+)((?: (?:'[^']*'|,(?= )|[^\s,;.()']+))*)", sentence)
+    found = re.search(r"(?<!\()(--[a-z-]+)((?: (?:'[^']*'|,(?= )|[^\s,;.()']+))*)", sentence)
     assert found, sentence
     option, values = found[1], shlex.split(found[2])
     if option in ("--drop", "--one-hot"):

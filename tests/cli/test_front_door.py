@@ -124,6 +124,30 @@ def test_a_cell_that_is_no_number_is_met_with_what_to_do(folder, call, cell, opt
     assert "--one-hot" not in err
 
 
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        (["total"], "Most cells of 'a' are numbers: correct the others, or leave them blank."),
+        (["low"] * 9, "turn each category into a column of zeros and ones with --one-hot a"),
+    ],
+)
+def test_a_word_among_numbers_is_no_category(folder, call, cells, told):
+    rows = [[cell, i % 7, "fm"[i % 2]] for i, cell in enumerate([*range(40), *cells])]
+    write_csv(folder / "t.csv", ["a", "b", "sex"], rows)
+    code, _, err = call("fit t.csv -s sex -k 1")
+    assert code == 1
+    assert told in err
+    assert ("Most cells" in err) != ("--one-hot" in err)
+
+
+def test_a_file_without_names_is_asked_for_them(folder, call):
+    rows = [[3.5, 1.5, "f"], [2.5, 0.5, "m"], [1.5, 2.5, "f"]]
+    write_csv(folder / "t.csv", rows[0], rows[1:])
+    code, _, err = call("fit t.csv -s sex -k 1")
+    assert code == 1
+    assert "its columns are '3.5', '1.5', 'f'. If its first line holds values, add a line" in err
+
+
 def test_what_is_not_defined_is_neither_higher_nor_lower(folder, call):
     X, wide = rows_of()
     # The R squared of one row is not defined.

@@ -224,7 +224,7 @@ def test_the_ways_out_fit_the_text(refused, folder):
     text = refused("fit table.csv -s sex")
     assert "columns that are not numbers: 'price' ('1,5' in line 2), 'day' ('2026-01-01'" in text
     assert "Numbers in 'price' have a comma: use --decimal , if it is a decimal comma" in text
-    assert "Dates in 'day' are no features: derive a number" in text
+    assert "Dates in 'day' cannot be features: derive a number" in text
     assert "--drop day kind" in text
     assert "--one-hot kind, or" in text
     header = ",".join(f"c{i}" for i in range(23))

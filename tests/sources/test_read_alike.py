@@ -236,11 +236,11 @@ CASES = {
     "hexadecimal numbers": Case(PLAIN + "0x10,1,u\n", refusal="numbers: 'x' ('0x10' in line 5)"),
     "dates": Case(
         "x,y,g\n1,2026-01-31,u\n2,2026-02-01 09:30,v\n",
-        refusal="Dates in 'y' are no features: derive a number, such as an age in days. Leave out "
-        "columns with drop=['y'], or name",
+        refusal="Dates in 'y' cannot be features: derive a number, such as an age in days. "
+        "Leave out columns with drop=['y'], or name",
     ),
     "dates as others write them": Case(
-        "x,y,g\n31/1/2026,31.01.26,u\n2/12/2026,02.02.26,v\n", refusal="Dates in 'x', 'y' are no"
+        "x,y,g\n31/1/2026,31.01.26,u\n2/12/2026,02.02.26,v\n", refusal="Dates in 'x', 'y' cannot be"
     ),
     "a column of one value": Case(
         "x,y,z,g\n7,1,0,u\n7,3,0,v\n7,,1,u\n7,2,0,u\n",
@@ -387,7 +387,7 @@ CASES = {
     ),
     "all text as categories, but no dates": Case(
         "k,x,g\nb,2026-01-31,u\na,2026-02-28,v\n",
-        refusal="'x' ('2026-01-31' in line 2). Dates in 'x' are no features",
+        refusal="'x' ('2026-01-31' in line 2). Dates in 'x' cannot be features",
         options={"one_hot": "all"},
     ),
     "all text as categories, but no names": Case(

@@ -204,7 +204,7 @@ class _Passes(logging.Handler):
         self._start = self._shown = time.monotonic()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show the number of passes that a record tells."""
+        """Show the number of passes that a log record gives."""
         passes, now = getattr(record, "passes", None), time.monotonic()
         terminal = self.stream.isatty()
         if passes is None or now - self._shown < (_EVERY if terminal else _EVERY_LINE):

@@ -93,7 +93,7 @@ def add_table_arguments(parser: argparse.ArgumentParser, *, groups: bool = True)
     else:
         text = f"{what}refuse or drop-rows (default: fill them in as for the fit, or refuse)"
         table.add_argument("--missing", choices=["refuse", "drop-rows"], help=text)
-    table.add_argument("--separator", help="between csv cells: , ; or tab (default: detected)")
+    table.add_argument("--separator", help="between csv cells: , ; | or tab (default: detected)")
     text = "the decimal mark of a csv file: . or , (default: .)"
     table.add_argument("--decimal", metavar="MARK", help=text)
     table.add_argument("--sheet", metavar="NAME", help="the sheet of a spreadsheet to read")

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         nargs="+",
         metavar="K",
-        help="default: 2 5, as far as there are so many columns",
+        help="default: 2 and 5, if there are enough columns",
     )
     text = "fairness weights to try"
     method.add_argument("--weights", type=float, nargs="+", default=(1.0,), metavar="W", help=text)

@@ -64,7 +64,7 @@ examples:
   fairspan fit array.npy --sensitive 0 -k 2 -o model.npz
   fairspan fit all.npz -k 3 -o model.npz          (moments of many sites, see merge)
   fairspan fit words.npz --sensitive labels.npy -k 10 -o model.npz   (a sparse matrix of scipy)
-  fairspan fit wide.npy --sensitive labels.npy -k 10 -o model.npz    (labels beside features)"""
+  fairspan fit wide.npy --sensitive labels.npy -k 10 -o model.npz    (labels in their own file)"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

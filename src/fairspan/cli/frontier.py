@@ -119,7 +119,7 @@ def _answer(
     verdict: words.Verdict | None,
     data: Any,
 ) -> None:
-    """Write the files, and tell what the points say."""
+    """Write the files, and print what the points show."""
     for path in outputs:
         console.write_output(path, document["points"], console.json_text(document), frontier.plot)
     beyond = _references(frontier, options)

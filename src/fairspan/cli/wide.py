@@ -152,7 +152,7 @@ def _groups_in(groups: Any, n_rows: int) -> Iterable[Any]:
 
 
 def run_wide(options: argparse.Namespace, data: WideData, recipe: RobustFairPCA) -> int:
-    """Fit, save, and tell what came of it.
+    """Fit, save, and print the result.
 
     Parameters
     ----------

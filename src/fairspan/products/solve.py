@@ -179,7 +179,7 @@ class ProductsFit:
         return self.basis.grow(candidates, rounding) > 0
 
     def _prove(self, inside: SolverResult, look: _Look) -> FloatArray:
-        """Bound the objective in the whole space; give directions that stand in the way."""
+        """Bound the objective in the whole space; give the directions in which it falls short."""
         nothing = np.empty((self.operator.n_features, 0))
         residuals = self.basis.residuals()
         rests = Rests(self.basis, residuals)

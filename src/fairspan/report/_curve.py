@@ -7,7 +7,7 @@ lines there and minimises the objective on it.
 Parabola and boundary lie in the same triangles. The objective has no stationary point inside a
 convex set, so its least value on all parabolas is at most that on the chords and at least that on
 the outer path of corners. Arcs are split until these two agree at every stop of the sliders,
-which proves the page's value there; and until each parabola foretells the next point found on its
+which proves the page's value there; and until each parabola predicts the next point found on its
 arc, so that the group errors are right as well and not only the value.
 """
 
@@ -30,7 +30,7 @@ from fairspan.solvers.two_groups.trace import refine
 TOLERANCE = 1e-5
 """Relative accuracy of the objective at every stop."""
 _FORETOLD = 2e-5
-"""Relative accuracy of points that a parabola foretells."""
+"""Relative accuracy of points that a parabola predicts."""
 _THIN = 1e-10
 """Arcs of fewer radians are straight."""
 _SHORT = 1e-9
@@ -84,7 +84,7 @@ def trace_page_curve(boundary: Boundary, settings: Settings) -> PageCurve:
         boundary, [line for line in boundary.lines if ends[0] <= line.angle <= ends[1]], math.inf
     )
     most = _MOST_UNPROVED if boundary.problem.has_hidden_features else _MOST_LINES
-    foretold: set[tuple[float, float]] = set()
+    predicted: set[tuple[float, float]] = set()
     # Some of the settings show almost every arc to split; all of them have the last word.
     for every in (_SOME, 1):
         some = replace(settings, every=every)
@@ -93,14 +93,14 @@ def trace_page_curve(boundary: Boundary, settings: Settings) -> PageCurve:
             split = [
                 arc
                 for arc, gap, holds in zip(_arcs(lines), gaps, optimal, strict=True)
-                if _is_wide(*arc) and (gap > TOLERANCE or (holds and _name(*arc) not in foretold))
+                if _is_wide(*arc) and (gap > TOLERANCE or (holds and _name(*arc) not in predicted))
             ]
             if not split or len(lines) > most:
                 break
             for left, right in split:
                 middle = boundary.add(_middle(left, right))
                 if _foretells(left, middle, right):
-                    foretold |= {_name(left, middle), _name(middle, right)}
+                    predicted |= {_name(left, middle), _name(middle, right)}
                 lines.append(middle)
             lines = refine(boundary, sorted(lines, key=lambda line: line.angle), math.inf)
     accuracy = float(max(gaps.max(), 0.0))

@@ -1,4 +1,4 @@
-"""Objectives that are much alike: answers to some of them foretell the others."""
+"""Objectives that are much alike: answers to some of them predict the others."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Neighbours:
         """Give options with a start near the answer: the last one to the nearest fairness weight.
 
         The radius moves minimisers less. Where answers with the same radii lead there, what they
-        foretell of the slopes is given, too.
+        predict of the slopes is given, too.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ from fairspan.problem.subspace import SubspaceProblem
 _ROUNDING = 1e-13
 """Objectives below this share of the total variance are rounding; gaps are measured against it."""
 _TOLD = 1e-5
-"""Gaps beyond this share are told of even where rounding explains them."""
+"""Gaps beyond this share are reported even where rounding explains them."""
 SMALLEST_LOSS = 1e-4
 """What may be negative may vanish: gaps of such values, below this share of the total variance, are
 measured against that share."""

@@ -125,7 +125,7 @@ def _applied(task: Callable[[Any], Any], part: Any) -> Any:
 def moments_of_collection(
     X: Any, sensitive_features: Any, sample_weight: Any, missing_groups: str = "raise"
 ) -> Partial:
-    """Compute the moments of a Dask array or dataframe with labels and weights beside it.
+    """Compute the moments of a Dask array or dataframe with its labels and weights.
 
     Parameters
     ----------

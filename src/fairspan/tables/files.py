@@ -28,8 +28,8 @@ class FileOptions(TableOptions, total=False):
     Attributes
     ----------
     separator : str
-        What stands between the cells, one character or "tab"; by default the comma, semicolon or
-        tab that the first two lines show.
+        What separates the cells, one character or "tab"; by default the comma, semicolon, tab or
+        vertical bar that the first two lines show.
     encoding : str
         By default UTF-8, or UTF-16 where a byte-order mark says so.
     decimal : {".", ","}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +15,12 @@ from fairspan.tables.refusals import CATEGORIES, SHOWN, Rules, not_complete, not
 from fairspan.tables.refusals import Name as Name
 from fairspan.words.writing import plural
 
-_ALL = 12
-"""Columns that are named where one is not found."""
+_ALL, _LONG = 12, 30
+"""Columns that are named where one is not found; characters of a text that are shown."""
+
+
+_MARK = re.compile(r"[^\w\s.'\"-]")
+_NUMBER = re.compile(r"[-+]?\d*[.,]?\d+")
 
 
 class TableError(ValueError):
@@ -35,6 +40,8 @@ class Findings:
         spaces around them, and missing values that were filled in.
     text : dict of dicts
         By column: texts that are no numbers, and their places.
+    strays : dict
+        Columns of text in which nearly all cells are numbers.
     words : dict
         By column of labels: a word in it that means a missing value.
     faults, notes : dict of str
@@ -55,6 +62,7 @@ class Findings:
     counting: tuple[Name, ...] | None = None
     constant: dict[str, float] | None = None
     text: dict[Name, dict[str, str | None]] = field(default_factory=dict)
+    strays: dict[Name, None] = field(default_factory=dict)
     words: dict[Name, str] = field(default_factory=dict)
     faults: dict[str, None] = field(default_factory=dict)
 
@@ -77,7 +85,7 @@ class Findings:
         """Note a text that should be a number."""
         found = self.text.setdefault(name, {})
         if len(found) <= CATEGORIES:
-            found.setdefault(word[:30], place)
+            found.setdefault(word if len(word) <= _LONG else f"{word[:_LONG]} ...", place)
 
     def put_in_order(self, names: Sequence[Name | None]) -> None:
         """List columns in an order that does not depend on the rows."""
@@ -129,7 +137,7 @@ class Findings:
     def refusal(self, where: str, rules: Rules) -> str | None:
         """Say why the rows cannot be used, if so, naming all columns and the ways out."""
         if self.text:
-            return not_numbers(where, self.text, rules)
+            return not_numbers(where, self.text, rules, self.strays)
         if self.missing and not rules.drops:
             missing = f"{where} has {self._missing} of {self.rows:,} rows"
             return not_complete(missing, self.rows, self.missing, self.words, rules)
@@ -210,12 +218,19 @@ def no_column(where: str, kinds: Iterable[Name], missing: Sequence[Any], why: st
     """Say which columns are not there and which are."""
     names = list(kinds)
     there = f"are {listed(names, most=_ALL)}"
-    if all(isinstance(name, int) for name in names):
+    is_numbered = all(isinstance(name, int) for name in names)
+    if is_numbered:
         there = f"are numbered 0 to {len(names) - 1}"
     near = get_close_matches(str(missing[0]), map(str, names), n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     if len(names) == 1:
+        if mark := _MARK.search(str(names[0])):
+            hint += f" If {mark[0]!r} separates the columns, use separator={mark[0]!r}."
         hint += " If the names of columns come further down, remove the lines above them."
+    elif not is_numbered and 2 * sum(
+        _NUMBER.fullmatch(str(name)) is not None for name in names
+    ) > len(names):
+        hint += " If its first line holds values, add a line of column names at its top."
     return f"{where} has no column {listed(missing, most=8)} ({why}); its columns {there}.{hint}"
 
 

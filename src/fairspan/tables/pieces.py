@@ -35,6 +35,8 @@ MISSING_WORDS = (
 )
 """What means a missing value, in any column."""
 TRUTHS = {"true": 1.0, "false": 0.0}
+_STRAY = 0.9
+"""Text in a column with more numbers than this share of its cells is there by mistake."""
 _SWAPPED = str.maketrans(",.", ".,")
 """With a decimal comma, a point is no part of a number."""
 _NAN = re.compile(r"[-+]?nan(\(\w*\))?", re.IGNORECASE | re.ASCII)
@@ -208,6 +210,8 @@ def numbers_of(
                 continue
             met.truths[name] += 1
         values[i] = number
+    if name in met.text and np.count_nonzero(np.isfinite(values)) > _STRAY * len(cells):
+        met.strays[name] = None
     return values
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from fairspan.ground.listed import listed
@@ -94,7 +94,12 @@ def no_values(names: Sequence[Name]) -> str:
     return f"Leave out columns without any value with {_keyword('drop', names)}."
 
 
-def not_numbers(where: str, text: Mapping[Name, Mapping[str, str | None]], rules: Rules) -> str:
+def not_numbers(
+    where: str,
+    text: Mapping[Name, Mapping[str, str | None]],
+    rules: Rules,
+    strays: Collection[Name] = (),
+) -> str:
     """Say which columns should be numbers and are not, and the ways out.
 
     Parameters
@@ -105,6 +110,8 @@ def not_numbers(where: str, text: Mapping[Name, Mapping[str, str | None]], rules
         By column, texts and the places where they were met; or its type and None.
     rules : Rules
         The columns that are no features.
+    strays : collection
+        Columns in which nearly all cells are numbers.
 
     Returns
     -------
@@ -120,6 +127,7 @@ def not_numbers(where: str, text: Mapping[Name, Mapping[str, str | None]], rules
     )
     sentence = f"{where} has columns that are not numbers: {listed(shown, str, most=SHOWN)}."
     kinds = {name: _kind(met, examples[name][1] is None) for name, met in text.items()}
+    kinds |= {name: "stray" for name in strays if kinds[name] in ("category", "other")}
     if found := _of(kinds, "decimal"):
         sentence += (
             f" Numbers in {found} have a comma: use decimal=',' if it is a decimal comma, and "
@@ -136,8 +144,11 @@ def not_numbers(where: str, text: Mapping[Name, Mapping[str, str | None]], rules
         sentence += f" Numbers in {found} have signs such as % or $: remove these from the file."
     if found := _of(kinds, "mark"):
         sentence += f" Where marks in {found} stand for missing values, leave those cells blank."
+    if found := _of(kinds, "stray"):
+        sentence += f" Most cells of {found} are numbers: correct the others, or leave them blank."
     if found := _of(kinds, "date"):
-        sentence += f" Dates in {found} are no features: derive a number, such as an age in days."
+        days = "derive a number, such as an age in days"
+        sentence += f" Dates in {found} cannot be features: {days}."
     if cut:
         sentence += f" bins=... cuts numbers only: leave it out for {listed(cut)}."
     kept = (weight, *cut)

@@ -79,7 +79,7 @@ def solve_newton(
     pieces : tuple
         The pieces that meet at the start and their weights, where they are known.
     slope : ndarray of shape (n_groups,), optional
-        With pieces: how much each group's error counts at the answer, where that is foretold.
+        With pieces: how much each group's error counts at the answer, where that is predicted.
     rng : numpy.random.Generator, optional
         Source of further starts, used where the first proof fails.
 
@@ -92,7 +92,7 @@ def solve_newton(
     work = Work(0.0, max_time)
     descend_from = partial(find, problem, objective, max_iter)
     begin = partial(_begin, problem, objective, start, pieces, descend_from)
-    # Near an answer that must be sharp, Newton steps are fewer, unless the slopes are foretold.
+    # Near an answer that must be sharp, Newton steps are fewer, unless the slopes are predicted.
     follows = start is None or not pieces or tol >= _LOOSE or slope is not None
     followed = _follow(problem, objective, tol, start, pieces, slope, max_iter) if follows else None
     prover = Prover(problem, objective, followed or begin(), tol, work, descend_from)

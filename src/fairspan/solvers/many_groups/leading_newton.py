@@ -4,7 +4,7 @@ Where the relaxation is tight, the answer is the leading eigenspace of C(c) = su
 slopes c of a mixture of pieces at the answer's own errors. An eigen-solve of C(c) tells more than
 the errors m(c) of that eigenspace: with eigenvalues θ, inside i and outside l, and gradients
 G_b = -2 V⊥' M_b V, their derivative in c is -<G_a, G_b / (2 (θ_i - θ_l))>, which is what the model
-of a Newton step asks for. The step foretells errors, and its mixture's slopes there are the next c.
+of a Newton step asks for. The step predicts errors, and its mixture's slopes there are the next c.
 
 The eigen-solve at which this ends is the one that its proof needs, so that it costs no more.
 """
@@ -28,9 +28,9 @@ _STEPS = 10
 _APART = 1e-9
 """Smaller eigengaps, as a share of the largest eigenvalue, have no derivative worth using."""
 _BENT = 4.0
-"""How often the bend between the errors foretold and attained may count in a proof."""
+"""How often the bend between the errors predicted and attained may count in a proof."""
 _SHARPEST = 0.1
-"""Errors are foretold no smaller than this share of the last ones."""
+"""Errors are predicted no smaller than this share of the last ones."""
 
 
 def follow_leading(
