@@ -412,6 +412,7 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, RouteMixin):
             start_at_pca=self.start != "random",
             iterate=self.iterate,
             retraction=self.retraction,
+            slope=getattr(self, "_slope", None),
             # Without a seed the starts of a proof are always the same, and so is the answer.
             rng=None if fixed else generator_from(self.random_state),
         )

@@ -143,6 +143,7 @@ def _from_moments(
     model._check_parameters()
     pca.n_components, spread = model.n_components, sample.columns[0]
     taken = _taker(sample.X, int(np.bincount(folds).max()))
+    is_pair = len(sample.labels) == 2
     for rows, train in _training_parts(sample, folds):
         steady = train.variances < CONSTANT * spread**2
         scale = None
@@ -154,6 +155,9 @@ def _from_moments(
         for fitted in (model, pca) if plain else (model,):
             # Errors of rows need the subspace alone, and none of what else a fit tells.
             prepared, _, result = fitted._found(fitted._treated(scaled))
+            if is_pair and result.solver == "boundary":
+                # Folds differ little: the search of the next one starts from this one's answer.
+                fitted._slope = result.bound_weights
             fitted.components_ = prepared.in_features(result.components)
             fitted.mean_, fitted.scale_ = train.mean, scale
             errors.append(fitted._errors_of(held))

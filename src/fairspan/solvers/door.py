@@ -131,7 +131,11 @@ _SOLVERS = {
     "pca": _Solver(_pca, ("total error alone",), ("shares", "fairness_weight"), ("tol",)),
     # For two groups the walk needs half the eigen-solves of the Newton method.
     "boundary": _Solver(
-        solve_boundary, ("concave pieces",), _PIECES, ("tol", "max_iter", "boundary"), n_groups=2
+        solve_boundary,
+        ("concave pieces",),
+        _PIECES,
+        ("tol", "max_iter", "boundary", "slope"),
+        n_groups=2,
     ),
     "newton": _Solver(
         solve_any_number,

@@ -45,7 +45,8 @@ class SolverOptions:
     pieces : tuple
         Of "newton": the pieces that meet there and their weights, where they are known.
     slope : ndarray of shape (n_groups,), optional
-        Of "newton": how much each group's error counts at the answer, where that is predicted.
+        Of "newton" and "boundary": how much each group's error counts at the answer, where that is
+        predicted.
     n_init, retraction, start_at_pca : int, {"qr", "polar"} and bool
         Of "subgradient": random starts, how a step returns to the manifold, and whether PCA is
         one more start.

@@ -46,12 +46,13 @@ _BOTH = 2
 
 
 class Found(NamedTuple):
-    """The minimiser: its subspace, errors, value and bound."""
+    """The minimiser: its subspace, errors, value and bound, and the normal there."""
 
     subspace: FloatArray
     errors: FloatArray
     value: float
     bound: float
+    normal: FloatArray
 
 
 class _Solve(NamedTuple):
@@ -89,17 +90,25 @@ class AngleNewton:
         The relative gap to prove.
     max_iter : int
         The largest number of eigen-solves.
+    slope : ndarray of shape (2,) or None
+        A normal near the minimiser's, where it is foretold; else the search starts from PCA.
     """
 
     def __init__(
-        self, boundary: Boundary, objective: RobustFairObjective, tol: float, max_iter: int
+        self,
+        boundary: Boundary,
+        objective: RobustFairObjective,
+        tol: float,
+        max_iter: int,
+        slope: FloatArray | None = None,
     ) -> None:
         self.boundary, self.problem = boundary, boundary.problem
         self.pieces, self.tol, self.left = TwoPieces(objective), tol, max_iter
         self.is_single = self.pieces.coefficients[0] == self.pieces.coefficients[1]
         self.moments = _Moments(self.problem)
         self.rounding: Point = tuple(self.problem.rounding.tolist())
-        self.start = math.atan2(*self.pieces.shares[::-1])
+        y, x = (self.pieces.shares if slope is None else slope)[::-1]
+        self.start = math.atan2(y, x)
         self.values: list[float] = []
 
     def find(self) -> Found | None:
@@ -181,7 +190,9 @@ class AngleNewton:
             return None
         self.values[-1] = min(value, self.values[-1])
         bound = self._prove(solve, piece, value - 0.5 * self.tol * size, size)
-        return Found(subspace, errors, value, min(bound, value))
+        angle = solve.line.angle + shift
+        normal = np.array([math.cos(angle), math.sin(angle)])
+        return Found(subspace, errors, value, min(bound, value), normal)
 
     def _prove(self, solve: _Solve, piece: int, enough: float, size: float) -> float:
         """Bound the objective by lines: one at the minimiser, more where they are needed."""

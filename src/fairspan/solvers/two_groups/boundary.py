@@ -71,6 +71,7 @@ def solve_boundary(
     tol: float = 1e-8,
     max_iter: int = 1000,
     boundary: Boundary | None = None,
+    slope: FloatArray | None = None,
 ) -> SolverResult:
     """Minimise the objective of two groups, to a proved relative gap.
 
@@ -86,6 +87,8 @@ def solve_boundary(
         The largest number of eigen-solves.
     boundary : Boundary, optional
         Lines already known; new ones are added to it.
+    slope : ndarray of shape (2,), optional
+        How much each group's error counts at the answer, where that is foretold.
 
     Returns
     -------
@@ -97,7 +100,7 @@ def solve_boundary(
     values: list[float] = []
     # With many features all eigenvectors cost more than the walk.
     if not boundary.lines and problem.d < LARGE and problem.k < problem.d:
-        newton = AngleNewton(boundary, objective, tol, max_iter)
+        newton = AngleNewton(boundary, objective, tol, max_iter, slope)
         found, values = newton.find(), newton.values
         if found is not None and _is_closed(problem, objective, found, tol):
             return SolverResult(
@@ -110,6 +113,7 @@ def solve_boundary(
                 solver="boundary",
                 n_eigensolves=problem.n_eigensolves - solves_before,
                 history=np.array([(value, found.bound) for value in values]),
+                bound_weights=found.normal,
             )
     walk = _Walk(boundary, objective)
     walk.history[:0] = [(value, walk.bound()) for value in values[:-1]]
