@@ -91,7 +91,7 @@ class AngleNewton:
     max_iter : int
         The largest number of eigen-solves.
     slope : ndarray of shape (2,) or None
-        A normal near the minimiser's, where it is foretold; else the search starts from PCA.
+        A normal near the minimiser's, where it is predicted; else the search starts from PCA.
     """
 
     def __init__(

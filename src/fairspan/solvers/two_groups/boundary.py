@@ -88,7 +88,7 @@ def solve_boundary(
     boundary : Boundary, optional
         Lines already known; new ones are added to it.
     slope : ndarray of shape (2,), optional
-        How much each group's error counts at the answer, where that is foretold.
+        How much each group's error counts at the answer, where that is predicted.
 
     Returns
     -------
