@@ -237,7 +237,8 @@ def test_compare_judges_every_method_and_says_who_cannot_be_fitted(fairspan, peo
         ]
     split = fairspan(f"{line} --seeds 3")
     assert "[" in split.out
-    assert split.out.splitlines()[1] == "  mean squared errors on rows not fitted to"
+    heading = "mean squared errors on rows not fitted to: means over 3 splits, and in brackets"
+    assert split.out.splitlines()[1].strip() == f"{heading} where 95 % of these lie"
     assert "fits: 27/27" in split.err
     several = fairspan("compare people.csv -s region --drop id sex count -k 2 --json")
     assert "needs 2 groups" in several.json["not_fitted"]["ExactlyFairPCA"]
