@@ -107,7 +107,16 @@ _INTERRUPTED = "interrupted; files are as they were"
 
 
 class UsageError(Exception):
-    """Arguments that do not go together."""
+    """Arguments that are wrong whatever the table holds."""
+
+
+@contextmanager
+def checking_arguments() -> Iterator[None]:
+    """Report as wrong arguments what the library's own checks refuse about them."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(in_options(str(error))) from None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

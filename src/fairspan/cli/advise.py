@@ -12,6 +12,7 @@ from fairspan.cli.arguments import (
     add_number,
     add_scale_arguments,
     add_small_group_arguments,
+    check_model_arguments,
     clip_note,
     small_groups_of,
 )
@@ -20,7 +21,6 @@ from fairspan.cli.sparse import refuse_sparse
 from fairspan.frontier.advice import ALL, Advice
 from fairspan.frontier.advise import advise
 from fairspan.ground import defaults
-from fairspan.ground.parameters import check_integer
 
 USAGE = "fairspan advise DATA --sensitive COLUMN [-k K] [options]"
 EXAMPLES = """\
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read the table and say what there is to know before a fit."""
-    check_integer("n_components", options.components, 1)
+    check_model_arguments(options)
     refuse_sparse(options.data, "advise")
     if is_moments(options.data):
         raise UsageError("advise needs the rows of a table; moments do not hold them.")

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fairspan.cli import checking_arguments
 from fairspan.ground import defaults
 from fairspan.ground.atomic import check_place
 from fairspan.ground.listed import listed
@@ -165,11 +166,15 @@ def add_number(parser: Any, *names: str, default: float, help: str = "", **more:
 
 def check_model_arguments(options: argparse.Namespace) -> None:
     """Refuse numbers that no table would allow, before one is read."""
-    check_integer("n_components", options.components, 1)
-    check_number("fairness_weight", options.fairness_weight)
-    check_number("radius", options.radius)
-    if getattr(options, "clip", None) is not None:
-        check_number("clip", options.clip, positive=True)
+    given = vars(options)
+    with checking_arguments():
+        check_integer("n_components", options.components, 1)
+        check_number("fairness_weight", given.get("fairness_weight", 0.0))
+        for weight in given.get("weights") or ():
+            check_number("fairness_weights", weight)
+        check_number("radius", given.get("radius", 0.0))
+        if given.get("clip") is not None:
+            check_number("clip", options.clip, positive=True)
 
 
 def check_output(

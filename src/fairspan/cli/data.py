@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fairspan.cli import UsageError, in_options
+from fairspan.cli import UsageError, checking_arguments, in_options
 from fairspan.cli.console import Progress
 from fairspan.ground.archive import format_of
 from fairspan.ground.types import FloatArray
@@ -117,12 +117,10 @@ def opened(options: argparse.Namespace) -> Iterator[Files]:
         def tell(place: int) -> None:
             bar.step(place // 2**20 - bar.done)
 
-        try:
+        with checking_arguments():
             dialect = Dialect(
                 options.separator, options.encoding, options.decimal, options.sheet, tell
             )
-        except ValueError as error:
-            raise UsageError(in_options(str(error))) from None
         yield Files([FilePart(options.data)], dialect)
 
 
@@ -280,6 +278,8 @@ def choose_columns(
             "--sensitive is missing: name the column that tells groups apart. "
             f"The columns of {options.data!r} are {listed}."
         )
+    if options.features and options.drop:
+        raise UsageError("give --features or --drop, not both.")
     one_hot: Any = {}
     is_all = options.one_hot == [ALL] and ALL not in names
     for word in [] if is_all else options.one_hot or []:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from fairspan.cli import OK, UsageError, console, summary
+from fairspan.cli import OK, UsageError, checking_arguments, console, summary
 from fairspan.cli.arguments import add_number, check_output
 from fairspan.cli.data import (
     Data,
@@ -82,8 +82,9 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("downstream needs the rows of a table; moments do not hold them.")
     if not options.target:
         raise UsageError("--target is missing: name the column that the model is to predict.")
-    check_integer("jobs", abs(options.jobs), 1)
-    check_integer("n_splits", options.splits, 1)
+    with checking_arguments():
+        check_integer("jobs", abs(options.jobs), 1)
+        check_integer("n_splits", options.splits, 1)
     data = load_data(options, keeps_target=True)
     try:
         result = _assess(options, data)

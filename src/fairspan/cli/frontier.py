@@ -16,6 +16,7 @@ from fairspan.cli.arguments import (
     add_clip_argument,
     add_model_arguments,
     add_small_group_arguments,
+    check_model_arguments,
     check_output,
     reference_of,
     small_groups_of,
@@ -27,7 +28,6 @@ from fairspan.estimators.clipping import clipped
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.frontier.frontier import fairness_frontier
 from fairspan.frontier.result import Frontier, columns_of
-from fairspan.ground.parameters import check_integer, check_number
 from fairspan.ground.warn import warn
 from fairspan.moments.groups import Groups
 
@@ -65,10 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Find the curve, write it and show the result."""
-    check_integer("n_components", options.components, 1)
-    for weight in options.weights or []:
-        check_number("fairness_weights", weight)
-    check_number("radius", options.radius)
+    check_model_arguments(options)
     outputs = [check_output(path, [options.data], _ENDINGS) for path in options.output]
     if options.bootstrap is not None:
         warn(

@@ -15,6 +15,7 @@ from fairspan.cli.data import add_json_argument
 from fairspan.cli.moments import groups_table, moments_document
 from fairspan.ground.types import Label
 from fairspan.moments import file as moments_file
+from fairspan.words import plural
 
 _OWN_FILLS = (
     "sites filled in missing values by different values; a model of these moments refuses them"
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     # What the sites have given away is no secret any more.
     moments_file.save(options.output, total, columns, min_count=1)
     notes = [_OWN_FILLS] if is_filled and not (columns or {}).get("fills") else []
-    lines = [summary.data_line(f"{len(options.files)} files", total)]
+    lines = [summary.data_line(plural(len(options.files), "file"), total)]
     lines += [*(f"  {note}" for note in notes), "", groups_table(total), ""]
     lines += [f"Moments: {options.output}"]
     lines += [f"Next:  fairspan fit {shlex.quote(options.output)} -k 3 -o model.npz"]

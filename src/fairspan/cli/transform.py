@@ -22,6 +22,7 @@ from fairspan.ground.extras import needing
 from fairspan.storage.model_file import read_model
 from fairspan.tables.columns import Columns
 from fairspan.tables.parts import Files
+from fairspan.words import plural
 
 _ENDINGS = (".csv", ".npy", ".parquet", ".feather")
 USAGE = "fairspan transform MODEL DATA -o OUT [options]"
@@ -74,7 +75,8 @@ def run(options: argparse.Namespace) -> int:
     write_table(output, kept | dict(zip(names, projected.T, strict=True)))
     n_rows = len(projected)
     lines = [*(f"  {note}" for note in notes)]
-    lines += [f"{n_rows:,} rows, {X.shape[1]} features -> {len(names)} components: {output}"]
+    read = f"{plural(n_rows, 'row')}, {plural(X.shape[1], 'feature')}"
+    lines += [f"{read} -> {plural(len(names), 'component')}: {output}"]
     document = {"model": options.model, "data": options.data, "output": str(output)}
     document |= {"n_rows": n_rows, "columns": [*kept, *names], "notes": notes}
     answer(options.json, "\n".join(lines), document)
