@@ -204,17 +204,27 @@ function listen() {
   let closed = [];
   addEventListener("beforeprint", () => {
     state.printing = true;
-    // Charts keep the width of the screen: those too wide for half a page stay one below the other.
-    document.body.classList.toggle("narrow", innerWidth > 540 && innerWidth <= 860);
+    fitCharts();
     closed = [...document.querySelectorAll("details:not([open])")];
     closed.forEach((one) => { one.open = true; });
     repaint();
   });
   addEventListener("afterprint", () => {
     state.printing = false;
+    for (const chart of document.querySelectorAll(".chart")) chart.style.zoom = "";
     closed.forEach((one) => { one.open = false; });
     repaint();
   });
+}
+
+/** Scale charts to their printed columns: they keep the width in which the screen drew them. */
+function fitCharts() {
+  for (const chart of document.querySelectorAll(":is(.pair, .split) .chart")) {
+    const card = chart.closest(".pair > .card");
+    const isWhole = card && getComputedStyle(card).gridColumnEnd === "-1";
+    const room = isWhole ? 1080 : card ? 515 : 630;
+    chart.style.zoom = Math.min(1, room / chart.clientWidth);
+  }
 }
 
 async function start() {
