@@ -161,7 +161,7 @@ def test_forty_groups_need_less_than_four_screens_of_a_phone(open_page, forty_gr
 def test_a_print_has_everything_on_few_pages(fixture, width, paper, open_page, request):
     page = open_page(request.getfixturevalue(fixture), width=width, color_scheme="dark")
     pages = len(re.findall(rb"/Type\s*/Page\b", page.tab.pdf(format=paper)))
-    assert pages in ((2, 3, 4) if width == 800 else (2, 3))
+    assert pages in (2, 3)
     page.tab.emulate_media(media="print")
     style = "(all, name) => all.map(one => getComputedStyle(one)[name])"
     for selector, name, value in [
