@@ -13,7 +13,7 @@ from fairspan.objectives.counting import radii_from
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.descent import solve_subgradient
-from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.angle import solve_boundary
 from tests.conftest import PAPER_FILES, paper_table, standardised
 
 WEIGHT, RADIUS, COMPONENTS = 2.5, 0.15, 3

@@ -14,7 +14,7 @@ from fairspan import GroupMoments, RobustFairPCA
 from fairspan.objectives.counting import radii_from
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.angle import solve_boundary
 from fairspan.solvers.two_groups.lines import Boundary
 from tests.conftest import data_directory
 

@@ -11,7 +11,7 @@ from fairspan import GroupMoments, RobustFairPCA
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.descent import solve_subgradient
-from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.angle import solve_boundary
 from tests import reference
 
 seeds = st.integers(0, 2**32 - 1)

@@ -14,7 +14,7 @@ from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import SolverOptions, solve
 from fairspan.solvers.many_groups.newton import descend
 from fairspan.solvers.many_groups.reduced_newton import descend_reduced
-from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.angle import solve_boundary
 from fairspan.solvers.two_groups.lines import Boundary
 from tests import reference
 

@@ -14,7 +14,7 @@ from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.report._curve import TOLERANCE, trace_page_curve
 from fairspan.report._settings import NOTIONS, Notion, Settings
-from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.angle import solve_boundary
 from fairspan.solvers.two_groups.trace import TradeOff
 from tests import reference
 from tests.test_frontier import moments_of

@@ -9,9 +9,8 @@ import pytest
 
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.two_groups.angle import AngleNewton, _Moments
-from fairspan.solvers.two_groups.boundary import solve_boundary
-from fairspan.solvers.two_groups.lines import Boundary, Line
+from fairspan.solvers.two_groups.angle import AngleNewton, solve_boundary
+from fairspan.solvers.two_groups.lines import Boundary, Line, TwoMoments
 from fairspan.solvers.two_groups.pieces import Polygon, TwoPieces
 from tests import reference
 
@@ -153,7 +152,7 @@ def check_polygon(seed):
 @pytest.mark.parametrize("seed", range(20))
 def test_lines_and_values_give_way_by_more_than_their_rounding(seed):
     problem, objective = drawn(seed)
-    moments = _Moments(problem)
+    moments = TwoMoments(problem)
     for angle in np.random.default_rng(seed).uniform(-0.7, 2.3, 10).tolist():
         solve, n = moments.solve(angle), np.array([math.cos(angle), math.sin(angle)], LONG)
         attained = n @ precise_errors(problem, solve.line.subspace)

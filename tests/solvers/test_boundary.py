@@ -10,7 +10,7 @@ import pytest
 
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.angle import solve_boundary
 from fairspan.solvers.two_groups.lines import Boundary
 from fairspan.solvers.two_groups.pieces import TwoPieces
 from tests import reference

@@ -8,7 +8,7 @@ import pytest
 from fairspan import RobustFairPCA
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.angle import solve_boundary
 from tests import reference
 from tests.conftest import PAPER_FILES, needs_paper_data, paper_table, standardised
 

@@ -9,7 +9,7 @@ import pytest
 
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.angle import solve_boundary
 from fairspan.solvers.two_groups.curve import Curve, follow
 from fairspan.solvers.two_groups.pieces import TwoPieces
 from tests import reference

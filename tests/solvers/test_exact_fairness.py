@@ -10,7 +10,7 @@ import pytest
 from fairspan.objectives import RobustFairObjective, TotalErrorWithinGap
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import Boundary, solve
-from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.angle import solve_boundary
 from tests import reference
 from tests.conftest import PAPER_FILES, needs_paper_data, paper_table, standardised
 

@@ -20,7 +20,7 @@ from fairspan.solvers.many_groups.certified_newton import solve_newton
 from fairspan.solvers.many_groups.newton import descend, local_model
 from fairspan.solvers.many_groups.tangent import expand
 from fairspan.solvers.options import Patience
-from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.angle import solve_boundary
 from tests import reference
 from tests.conftest import PAPER_FILES, needs_paper_data, paper_table, standardised
 from tests.many_groups import grouped_tables

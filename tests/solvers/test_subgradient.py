@@ -13,7 +13,7 @@ from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.descent import random_subspaces, solve_subgradient
 from fairspan.solvers.many_groups.bounds import plain_bound
-from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.angle import solve_boundary
 from tests import reference
 from tests.conftest import needs_paper_data, paper_table, standardised
 

@@ -22,7 +22,7 @@ from fairspan.solvers.many_groups.lumped import solve_any_number
 from fairspan.solvers.minimax.minimax import solve_least_loss, solve_multiplicative_weights
 from fairspan.solvers.options import ITERATES, RETRACTIONS, SolverOptions
 from fairspan.solvers.result import SolverResult, hidden_value, is_closed, safe_bound, settled
-from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.angle import solve_boundary
 from fairspan.solvers.two_groups.exact_fairness import solve_exactly_fair
 from fairspan.solvers.two_groups.lines import Boundary
 

@@ -27,12 +27,13 @@ import numpy as np
 
 from fairspan.ground.types import UNIT, FloatArray
 from fairspan.objectives.objective import ConvexObjective
+from fairspan.problem.geodesic import Geodesic
 from fairspan.problem.subspace import SubspaceProblem, Support
 from fairspan.solvers.cutting_planes.cuts import Around, Cut, Cuts, least_largest
 from fairspan.solvers.many_groups.local_model import minimax_step
 from fairspan.solvers.many_groups.tangent import expand, in_errors
 from fairspan.solvers.result import Relaxed, SolverResult, meets, relative_gap, safe_bound
-from fairspan.solvers.two_groups.lines import Geodesic, root_between
+from fairspan.solvers.two_groups.lines import root_between
 
 _STEPS = (1.0, 0.4, 0.16, 0.064)
 _NEWTON_STEPS = 60

@@ -22,7 +22,7 @@ from fairspan.solvers.many_groups.levelling import levelled
 from fairspan.solvers.many_groups.newton import Stationary, descend, error_floor
 from fairspan.solvers.many_groups.reduced_newton import descend_reduced
 from fairspan.solvers.result import SolverResult, is_closed, safe_bound
-from fairspan.solvers.two_groups.boundary import solve_boundary
+from fairspan.solvers.two_groups.angle import solve_boundary
 
 _FEW_STARTS = 4
 _MANY_STARTS = 40

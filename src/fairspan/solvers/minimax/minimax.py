@@ -22,10 +22,11 @@ import numpy as np
 
 from fairspan.ground.types import FloatArray
 from fairspan.objectives.largest_loss import LargestLoss
+from fairspan.problem.geodesic import Geodesic
 from fairspan.problem.subspace import SubspaceProblem, Support
 from fairspan.solvers.cutting_planes.search import solve_cutting_planes
 from fairspan.solvers.result import SMALLEST_LOSS, Relaxed, SolverResult, relative_gap, safe_bound
-from fairspan.solvers.two_groups.lines import Geodesic, root_between
+from fairspan.solvers.two_groups.lines import root_between
 
 Iterate = Literal["best", "average", "last"]
 

@@ -9,28 +9,29 @@ U'C'T over the differences of their eigenvalues, T + s U X spans the leading spa
 So the angles where J_0 is stationary, where J_1 is and where both are equal have Newton steps; the
 minimiser is the middle one of the three. At it the supporting line proves the value where
 both pieces are equal. Where one of them is stationary it falls along its own tangent, and lines
-on either side, for which eigenvalues are enough, cut the tangent off.
+on either side, for which eigenvalues are enough, cut the tangent off. Where the method fails, the
+walk goes on (:mod:`fairspan.solvers.two_groups.walk`).
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from fairspan.ground.types import UNIT, FloatArray
+from fairspan.ground.types import FloatArray
 from fairspan.objectives.robust import RobustFairObjective
-from fairspan.problem.spectrum import whole_spectrum
-from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers.two_groups.lines import Boundary, Line, Point
+from fairspan.problem.subspace import LARGE, SubspaceProblem
+from fairspan.solvers.result import SolverResult, is_closed
+from fairspan.solvers.two_groups.lines import Boundary, Line, Point, Solve, TwoMoments
 from fairspan.solvers.two_groups.pieces import SAME, Lowest, Polygon, TwoPieces
+from fairspan.solvers.two_groups.walk import walk
 
 _STEPS = 12
 _SUPPORTS = 12
 """Most eigen-solves of the method, and of the proof; beyond them the walk does better."""
-_APART = 1e-9
-"""Smaller eigengaps, as a share of the moments, are corners of the boundary."""
 _FARTHEST = 1.0
 """The longest step towards equal pieces, in radians."""
 _STATIONARY = 1e-6
@@ -53,15 +54,6 @@ class Found(NamedTuple):
     value: float
     bound: float
     normal: FloatArray
-
-
-class _Solve(NamedTuple):
-    """A full eigen-solve: its line, Q, X, and the eigenvectors U that are left out."""
-
-    line: Line
-    rate: float
-    turning: FloatArray
-    rest: FloatArray
 
 
 class _Root(NamedTuple):
@@ -105,7 +97,7 @@ class AngleNewton:
         self.boundary, self.problem = boundary, boundary.problem
         self.pieces, self.tol, self.left = TwoPieces(objective), tol, max_iter
         self.is_single = self.pieces.coefficients[0] == self.pieces.coefficients[1]
-        self.moments = _Moments(self.problem)
+        self.moments = TwoMoments(self.problem)
         self.rounding: Point = tuple(self.problem.rounding.tolist())
         y, x = (self.pieces.shares if slope is None else slope)[::-1]
         self.start = math.atan2(y, x)
@@ -146,7 +138,7 @@ class AngleNewton:
         self.values.append(min([max(values), *self.values[-1:]]))
         return values
 
-    def _root(self, solve: _Solve, values: Point) -> _Root:
+    def _root(self, solve: Solve, values: Point) -> _Root:
         """Of the three candidates, the one in the middle."""
         t, m = solve.line.angle, solve.line.point
         moved = 2 * solve.rate * math.sin(t), -2 * solve.rate * math.cos(t)
@@ -170,7 +162,7 @@ class AngleNewton:
         # Where the piece is no minimum along the curve, the gradient's own angle leads on.
         return _Root(a, t, t - math.atan2(g[1], g[0]), rise if rise > 0 else 1.0)
 
-    def _is_last(self, root: _Root, solve: _Solve, shift: float) -> bool:
+    def _is_last(self, root: _Root, solve: Solve, shift: float) -> bool:
         """Whether one step more, without an eigen-solve, ends at the root to rounding."""
         if shift * shift * float(np.vdot(solve.turning, solve.turning)) > _TURNED**2:
             return False
@@ -179,7 +171,7 @@ class AngleNewton:
         # The line is a tangent, and so below the curve by the square of the step.
         return abs(root.off * shift) <= 0.05 * self.tol * self.pieces.size(solve.line.point)
 
-    def _finish(self, solve: _Solve, piece: int, shift: float) -> Found | None:
+    def _finish(self, solve: Solve, piece: int, shift: float) -> Found | None:
         """Turn the subspace by the last step, and prove its value; None if that fails."""
         X, top = shift * solve.turning, solve.line.subspace
         subspace = top + solve.rest @ X - top @ (0.5 * (X.T @ X))
@@ -194,7 +186,7 @@ class AngleNewton:
         normal = np.array([math.cos(angle), math.sin(angle)])
         return Found(subspace, errors, value, min(bound, value), normal)
 
-    def _prove(self, solve: _Solve, piece: int, enough: float, size: float) -> float:
+    def _prove(self, solve: Solve, piece: int, enough: float, size: float) -> float:
         """Bound the objective by lines: one at the minimiser, more where they are needed."""
         polygon = Polygon(solve.line, self.boundary.upper)
         if not polygon.cuts_off_origin:
@@ -221,7 +213,7 @@ class AngleNewton:
             piece = int(polygon.is_after(lowest.point))
         return polygon.between(self.pieces.gradient_angle(piece, lowest.point))
 
-    def _aside(self, solve: _Solve, piece: int, size: float) -> float:
+    def _aside(self, solve: Solve, piece: int, size: float) -> float:
         """How far aside of a smooth minimum lines prove it: their corners cost a part of tol."""
         t, bend = solve.line.angle, self.pieces.bend(piece, solve.line.point)
         along = -(bend[0] * math.sin(t) ** 2 + bend[1] * math.cos(t) ** 2)
@@ -245,58 +237,63 @@ def _step(before: _Root | None, root: _Root) -> float:
     return cubic if abs(cubic - root.angle) <= 2 * abs(newton - root.angle) else newton
 
 
-class _Moments:
-    """Both moments, with what eigen-solves of their combinations need."""
+def solve_boundary(
+    problem: SubspaceProblem,
+    objective: RobustFairObjective,
+    *,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+    boundary: Boundary | None = None,
+    slope: FloatArray | None = None,
+) -> SolverResult:
+    """Minimise the objective of two groups, to a proved relative gap.
 
-    def __init__(self, problem: SubspaceProblem) -> None:
-        self.problem = problem
-        moments = np.asarray(problem.moments)
-        self.first, self.second = moments
-        self.stacked = moments.reshape(-1, problem.d)
-        self.norms = [math.sqrt(float(np.vdot(M, M))) for M in moments]
-        self.traces: list[float] = problem.traces.tolist()
-        self.rounding: list[float] = problem.rounding.tolist()
+    Parameters
+    ----------
+    problem : SubspaceProblem
+        Moments of two groups and the number of components.
+    objective : RobustFairObjective
+        What to minimise.
+    tol : float
+        The relative gap to reach.
+    max_iter : int
+        The largest number of eigen-solves.
+    boundary : Boundary, optional
+        Lines already known; new ones are added to it.
+    slope : ndarray of shape (2,), optional
+        How much each group's error counts at the answer, where that is predicted.
 
-    def solve(self, angle: float) -> _Solve | None:
-        """Find all eigenvectors of the combination at an angle; rate -1 where it has no gap."""
-        x, y = math.cos(angle), math.sin(angle)
-        d, k = self.problem.d, self.problem.k
-        values, vectors, found = self._eigen(x, y, True)
-        if not found:
-            return None
-        top, rest = np.ascontiguousarray(vectors[:, d - k :]), vectors[:, : d - k]
-        images = self.stacked @ top
-        kept = (images.reshape(2, -1) @ top.ravel()).tolist()
-        lost = [trace - part for trace, part in zip(self.traces, kept, strict=True)]
-        m = (
-            lost[0] if lost[0] > self.rounding[0] else 0.0,
-            lost[1] if lost[1] > self.rounding[1] else 0.0,
-        )
-        slack = max(x * m[0] + y * m[1] - self._least(x, y, float(values[d - k :].sum())), 0.0)
-        line = Line(angle, m, slack, top)
-        if not values[d - k] - values[d - k - 1] > _APART * sum(self.norms):
-            return _Solve(line, -1.0, rest, rest)
-        turn = rest.T @ (x * images[d:] - y * images[:d])
-        X = turn / (values[d - k :] - values[: d - k, None])
-        return _Solve(line, float(np.vdot(turn, X)), X, rest)
+    Returns
+    -------
+    SolverResult
+        The best subspace, its value and the proved bound.
+    """
+    solves_before = problem.n_eigensolves
+    boundary = boundary or Boundary(problem)
+    values: list[float] = []
+    # With many features all eigenvectors cost more than the walk.
+    if not boundary.lines and problem.d < LARGE and problem.k < problem.d:
+        newton = AngleNewton(boundary, objective, tol, max_iter, slope)
+        found, values = newton.find(), newton.values
+        if found is not None and _is_closed(problem, objective, found, tol):
+            return SolverResult(
+                components=found.subspace.T,
+                group_errors=found.errors,
+                objective=found.value,
+                lower_bound=found.bound,
+                status="optimal",
+                scale=problem.scale,
+                solver="boundary",
+                n_eigensolves=problem.n_eigensolves - solves_before,
+                history=np.array([(value, found.bound) for value in values]),
+                bound_weights=found.normal,
+            )
+    result = walk(boundary, objective, tol=tol, max_iter=max_iter, values=values)
+    return replace(result, n_eigensolves=problem.n_eigensolves - solves_before)
 
-    def support(self, angle: float) -> float:
-        """Bound cos t m_0 + sin t m_1 from below for every subspace, by eigenvalues alone."""
-        x, y = math.cos(angle), math.sin(angle)
-        values, _, found = self._eigen(x, y, False)
-        if not found:
-            return -math.inf
-        return self._least(x, y, float(values[self.problem.d - self.problem.k :].sum()))
 
-    def _eigen(self, x: float, y: float, vectors: bool) -> tuple[FloatArray, FloatArray, bool]:
-        self.problem.n_eigensolves += 1
-        C = x * self.first
-        C += y * self.second
-        return whole_spectrum(C, vectors)
-
-    def _least(self, x: float, y: float, leading: float) -> float:
-        """Bound the weighted error, with what rounding takes: the problem's rules, norms added."""
-        size = abs(x) * self.norms[0] + abs(y) * self.norms[1]
-        total = abs(x) * self.traces[0] + abs(y) * self.traces[1]
-        unsure = 4 * self.problem.d * UNIT * size + 8 * UNIT * total
-        return x * self.traces[0] + y * self.traces[1] - leading - unsure
+def _is_closed(
+    problem: SubspaceProblem, objective: RobustFairObjective, found: Found, tol: float
+) -> bool:
+    weight, size = objective.fairness_weight, objective.unreferenced(found.errors)
+    return is_closed(problem, found.value, found.bound, tol, weight, size=size)

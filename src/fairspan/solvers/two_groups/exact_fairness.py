@@ -23,6 +23,7 @@ import numpy as np
 
 from fairspan.ground.types import FloatArray
 from fairspan.objectives.within_gap import TotalErrorWithinGap
+from fairspan.problem.geodesic import Geodesic
 from fairspan.problem.reduced import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
 from fairspan.problem.spectrum import top_space
 from fairspan.problem.subspace import SubspaceProblem
@@ -31,7 +32,6 @@ from fairspan.solvers.two_groups.lines import (
     HEAVIEST,
     THIN,
     Boundary,
-    Geodesic,
     Line,
     Point,
     attainable_differences,

@@ -1,9 +1,9 @@
-"""Two groups in the plane of their errors: supporting lines, what they enclose, and paths inside.
+"""Two groups in the plane of their errors: supporting lines, and what they enclose.
 
 A supporting line touches the attainable errors and is never crossed by them; neighbouring lines
 cross in corners of a polygon around them. Where the boundary has a straight part, an eigen-solve
-finds only its ends; the subspaces in between lie on the path that turns one end into the other, and
-every point of the straight part is attained on it.
+finds only its ends; the subspaces in between lie on the path that turns one end into the other
+(:mod:`fairspan.problem.geodesic`), and every point of the straight part is attained on it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from fairspan.ground.types import FloatArray
+from fairspan.ground.types import UNIT, FloatArray
 from fairspan.problem.reduced import LARGEST_DIFFERENCE, LEAST_DIFFERENCE
+from fairspan.problem.spectrum import whole_spectrum
 from fairspan.problem.subspace import SubspaceProblem
 
 Point = tuple[float, float]
@@ -27,6 +28,8 @@ THIN = 1e-13
 """Arcs of fewer radians are not split."""
 HEAVIEST = 1e12
 """Weights above this count as infinite."""
+_APART = 1e-9
+"""Smaller eigengaps, as a share of the moments, are corners of the boundary."""
 
 
 class Line(NamedTuple):
@@ -137,63 +140,82 @@ def chord_angle(left: Line, right: Line) -> float:
     return normal_angle((right.point[0] - left.point[0], right.point[1] - left.point[1]))
 
 
-class Geodesic:
-    """A path of subspaces from one (s = 0) to another (s = 1).
+class Solve(NamedTuple):
+    """A full eigen-solve at an angle, and how its line moves as the angle grows.
 
-    Parameters
+    Attributes
     ----------
-    problem : SubspaceProblem
-        Gives the group errors.
-    first, last : ndarray of shape (d, k)
-        Orthonormal columns.
+    line : Line
+        The line at the angle.
+    rate : float
+        Half the speed of the point along the boundary, Q; -1 without an eigengap.
+    turning : ndarray of shape (d - k, k)
+        How the leading space turns into the others, X.
+    rest : ndarray of shape (d, d - k)
+        The eigenvectors that are left out, U.
     """
 
-    def __init__(self, problem: SubspaceProblem, first: FloatArray, last: FloatArray) -> None:
-        left, cosines, right = np.linalg.svd(first.T @ last)
-        self.start = first @ left
-        away = last @ right.T - self.start * cosines
-        lengths = np.linalg.norm(away, axis=0)
-        self.angles = np.arctan2(lengths, cosines)
-        self.away = away / np.where(lengths > 0, lengths, 1.0)
-        start_image = problem.moments @ self.start
-        self._kept_start = np.einsum("adk,dk->ak", start_image, self.start)
-        self._kept_cross = np.einsum("adk,dk->ak", start_image, self.away)
-        self._kept_away = np.einsum("adk,dk->ak", problem.moments @ self.away, self.away)
-        self._problem = problem
+    line: Line
+    rate: float
+    turning: FloatArray
+    rest: FloatArray
 
-    def errors(self, s: float) -> FloatArray:
-        """Group errors at a point of the path, without any large product.
 
-        Parameters
-        ----------
-        s : float
-            From 0 to 1.
+class TwoMoments:
+    """Both moments, with what eigen-solves of their combinations need."""
 
-        Returns
-        -------
-        ndarray of shape (n_groups,)
-            The group errors.
-        """
-        c, w = np.cos(s * self.angles), np.sin(s * self.angles)
-        kept = self._kept_start @ (c * c) + self._kept_away @ (w * w)
-        kept += 2 * (self._kept_cross @ (c * w))
-        return self._problem.lost(kept)
+    def __init__(self, problem: SubspaceProblem) -> None:
+        self.problem = problem
+        moments = np.asarray(problem.moments)
+        self.first, self.second = moments
+        self.stacked = moments.reshape(-1, problem.d)
+        self.norms = [math.sqrt(float(np.vdot(M, M))) for M in moments]
+        self.traces: list[float] = problem.traces.tolist()
+        self.rounding: list[float] = problem.rounding.tolist()
 
-    def subspace(self, s: float) -> FloatArray:
-        """Orthonormal columns at a point of the path.
+    def solve(self, angle: float) -> Solve | None:
+        """Find all eigenvectors of the combination at an angle; rate -1 where it has no gap."""
+        x, y = math.cos(angle), math.sin(angle)
+        d, k = self.problem.d, self.problem.k
+        values, vectors, found = self._eigen(x, y, True)
+        if not found:
+            return None
+        top, rest = np.ascontiguousarray(vectors[:, d - k :]), vectors[:, : d - k]
+        images = self.stacked @ top
+        kept = (images.reshape(2, -1) @ top.ravel()).tolist()
+        lost = [trace - part for trace, part in zip(self.traces, kept, strict=True)]
+        m = (
+            lost[0] if lost[0] > self.rounding[0] else 0.0,
+            lost[1] if lost[1] > self.rounding[1] else 0.0,
+        )
+        slack = max(x * m[0] + y * m[1] - self._least(x, y, float(values[d - k :].sum())), 0.0)
+        line = Line(angle, m, slack, top)
+        if not values[d - k] - values[d - k - 1] > _APART * sum(self.norms):
+            return Solve(line, -1.0, rest, rest)
+        turn = rest.T @ (x * images[d:] - y * images[:d])
+        X = turn / (values[d - k :] - values[: d - k, None])
+        return Solve(line, float(np.vdot(turn, X)), X, rest)
 
-        Parameters
-        ----------
-        s : float
-            From 0 to 1.
+    def support(self, angle: float) -> float:
+        """Bound cos t m_0 + sin t m_1 from below for every subspace, by eigenvalues alone."""
+        x, y = math.cos(angle), math.sin(angle)
+        values, _, found = self._eigen(x, y, False)
+        if not found:
+            return -math.inf
+        return self._least(x, y, float(values[self.problem.d - self.problem.k :].sum()))
 
-        Returns
-        -------
-        ndarray of shape (d, k)
-            The subspace.
-        """
-        turned = self.start * np.cos(s * self.angles) + self.away * np.sin(s * self.angles)
-        return np.asarray(np.linalg.qr(turned)[0])
+    def _eigen(self, x: float, y: float, vectors: bool) -> tuple[FloatArray, FloatArray, bool]:
+        self.problem.n_eigensolves += 1
+        C = x * self.first
+        C += y * self.second
+        return whole_spectrum(C, vectors)
+
+    def _least(self, x: float, y: float, leading: float) -> float:
+        """Bound the weighted error, with what rounding takes: the problem's rules, norms added."""
+        size = abs(x) * self.norms[0] + abs(y) * self.norms[1]
+        total = abs(x) * self.traces[0] + abs(y) * self.traces[1]
+        unsure = 4 * self.problem.d * UNIT * size + 8 * UNIT * total
+        return x * self.traces[0] + y * self.traces[1] - leading - unsure
 
 
 def normal_angle(direction: Point) -> float:

@@ -8,8 +8,8 @@ form a polygon around W, and the least objective on its edge is a proved bound: 
 concave, so on a straight part it is least at an end, or where the two pieces cross.
 
 Newton's method in the angle mostly finds the minimiser and proves it by one line or a few, see
-:mod:`fairspan.solvers.two_groups.angle`. Otherwise the walk goes on from the lines it has visited,
-and cuts off the polygon's lowest point until the bound meets the best value found.
+:mod:`fairspan.solvers.two_groups.angle`. Otherwise the walk goes on from the lines visited
+there, and cuts off the polygon's lowest point until the bound meets the best value found.
 """
 
 from __future__ import annotations
@@ -17,22 +17,21 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from fairspan.ground.types import FloatArray
 from fairspan.objectives.robust import RobustFairObjective
-from fairspan.problem.subspace import LARGE, SubspaceProblem
+from fairspan.problem.geodesic import Geodesic
+from fairspan.problem.subspace import LARGE
 from fairspan.solvers.result import SolverResult, is_closed, relative_gap, safe_bound
-from fairspan.solvers.two_groups.angle import AngleNewton, Found
 from fairspan.solvers.two_groups.curve import Curve, follow
 from fairspan.solvers.two_groups.faces import Face, settle_face
 from fairspan.solvers.two_groups.lines import (
     THIN,
     Boundary,
-    Geodesic,
     Line,
     Point,
     chord_angle,
@@ -64,57 +63,35 @@ class Arc(NamedTuple):
     stuck: bool
 
 
-def solve_boundary(
-    problem: SubspaceProblem,
+def walk(
+    boundary: Boundary,
     objective: RobustFairObjective,
     *,
-    tol: float = 1e-8,
-    max_iter: int = 1000,
-    boundary: Boundary | None = None,
-    slope: FloatArray | None = None,
+    tol: float,
+    max_iter: int,
+    values: Sequence[float] = (),
 ) -> SolverResult:
-    """Minimise the objective of two groups, to a proved relative gap.
+    """Minimise the objective of two groups from the lines that are known already.
 
     Parameters
     ----------
-    problem : SubspaceProblem
-        Moments of two groups and the number of components.
+    boundary : Boundary
+        Lines already known; new ones are added to it.
     objective : RobustFairObjective
         What to minimise.
     tol : float
         The relative gap to reach.
     max_iter : int
-        The largest number of eigen-solves.
-    boundary : Boundary, optional
-        Lines already known; new ones are added to it.
-    slope : ndarray of shape (2,), optional
-        How much each group's error counts at the answer, where that is predicted.
+        The largest number of lines.
+    values : sequence of float
+        The best values of the steps before.
 
     Returns
     -------
     SolverResult
         The best subspace, its value and the proved bound.
     """
-    solves_before = problem.n_eigensolves
-    boundary = boundary or Boundary(problem)
-    values: list[float] = []
-    # With many features all eigenvectors cost more than the walk.
-    if not boundary.lines and problem.d < LARGE and problem.k < problem.d:
-        newton = AngleNewton(boundary, objective, tol, max_iter, slope)
-        found, values = newton.find(), newton.values
-        if found is not None and _is_closed(problem, objective, found, tol):
-            return SolverResult(
-                components=found.subspace.T,
-                group_errors=found.errors,
-                objective=found.value,
-                lower_bound=found.bound,
-                status="optimal",
-                scale=problem.scale,
-                solver="boundary",
-                n_eigensolves=problem.n_eigensolves - solves_before,
-                history=np.array([(value, found.bound) for value in values]),
-                bound_weights=found.normal,
-            )
+    problem = boundary.problem
     walk = _Walk(boundary, objective)
     walk.history[:0] = [(value, walk.bound()) for value in values[:-1]]
     status = "feasible"
@@ -136,16 +113,8 @@ def solve_boundary(
         status="optimal" if walk.is_closed(tol) else status,
         scale=problem.scale,
         solver="boundary",
-        n_eigensolves=problem.n_eigensolves - solves_before,
         history=np.array(walk.history),
     )
-
-
-def _is_closed(
-    problem: SubspaceProblem, objective: RobustFairObjective, found: Found, tol: float
-) -> bool:
-    weight, size = objective.fairness_weight, objective.unreferenced(found.errors)
-    return is_closed(problem, found.value, found.bound, tol, weight, size=size)
 
 
 class _Walk:
