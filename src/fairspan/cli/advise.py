@@ -16,8 +16,8 @@ from fairspan.cli.arguments import (
     clip_note,
     small_groups_of,
 )
-from fairspan.cli.data import add_json_argument, add_table_arguments, is_moments, load_data
-from fairspan.cli.sparse import refuse_sparse
+from fairspan.cli.data import add_json_argument, add_table_arguments, load_data
+from fairspan.cli.matrix import check_has_rows
 from fairspan.frontier.advice import ALL, Advice
 from fairspan.frontier.advise import advise
 from fairspan.ground import defaults
@@ -45,9 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read the table and say what there is to know before a fit."""
     check_model_arguments(options)
-    refuse_sparse(options.data, "advise")
-    if is_moments(options.data):
-        raise UsageError("advise needs the rows of a table; moments do not hold them.")
+    check_has_rows(options.data, "advise")
     if options.weight is not None:
         raise UsageError("advise counts every row once; leave out --weight.")
     data = load_data(options)

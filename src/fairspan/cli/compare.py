@@ -29,9 +29,9 @@ from fairspan.cli.arguments import (
     clip_note,
     small_groups_of,
 )
-from fairspan.cli.data import Data, add_json_argument, add_table_arguments, is_moments, load_data
+from fairspan.cli.data import Data, add_json_argument, add_table_arguments, load_data
 from fairspan.cli.fit import estimator
-from fairspan.cli.sparse import refuse_sparse
+from fairspan.cli.matrix import check_has_rows
 from fairspan.estimators.convex import ConvexFairPCA
 from fairspan.estimators.exact import ExactlyFairPCA
 from fairspan.estimators.nullspace import NullSpaceFairPCA
@@ -73,9 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Fit all methods and print who does what."""
     outputs = [check_output(path, [options.data], _ENDINGS) for path in options.output]
-    refuse_sparse(options.data, "compare")
-    if is_moments(options.data):
-        raise UsageError("compare needs the rows of a table; moments do not hold them.")
+    check_has_rows(options.data, "compare")
     if options.weight is not None:
         raise UsageError("compare counts every row once; leave out --weight.")
     if options.seeds < 0 or not 0 < options.test_share < 1:

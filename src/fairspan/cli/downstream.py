@@ -15,10 +15,10 @@ from fairspan.cli.data import (
     Data,
     add_json_argument,
     add_table_arguments,
-    is_moments,
     load_data,
     target_of,
 )
+from fairspan.cli.matrix import check_has_rows
 from fairspan.downstream import Choice, DownstreamResult, assess_downstream
 from fairspan.downstream.candidates import METHODS
 from fairspan.downstream.inputs import holds_classes
@@ -78,8 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Assess the decisions and print what they do."""
     outputs = [check_output(path, [options.data], _ENDINGS) for path in options.output]
-    if is_moments(options.data):
-        raise UsageError("downstream needs the rows of a table; moments do not hold them.")
+    check_has_rows(options.data, "downstream")
     if not options.target:
         raise UsageError("--target is missing: name the column that the model is to predict.")
     with checking_arguments():

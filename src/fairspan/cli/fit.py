@@ -35,15 +35,8 @@ from fairspan.cli.data import (
     load_moments,
     load_table_moments,
 )
-from fairspan.cli.wide import (
-    MOST_BYTES,
-    WideData,
-    is_matrix,
-    is_wide_table,
-    load_matrix,
-    load_wide_table,
-    run_wide,
-)
+from fairspan.cli.matrix import WideData, is_matrix, load_matrix
+from fairspan.cli.wide import MOST_BYTES, is_wide_table, load_wide_table, run_wide
 from fairspan.estimators.base import take_features
 from fairspan.estimators.robust import RobustFairPCA, pca_of
 from fairspan.judging.dominance import better_than

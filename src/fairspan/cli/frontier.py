@@ -23,13 +23,12 @@ from fairspan.cli.arguments import (
 )
 from fairspan.cli.data import Data, TableMoments, add_json_argument, add_table_arguments
 from fairspan.cli.fit import load, rows_to_clip
-from fairspan.cli.sparse import SparseData, is_sparse, load_sparse, opening
+from fairspan.cli.matrix import WideData, is_sparse, load_matrix
 from fairspan.estimators.clipping import clipped
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.frontier.frontier import fairness_frontier
 from fairspan.frontier.result import Frontier, columns_of
 from fairspan.ground.warn import warn
-from fairspan.moments.groups import Groups
 
 _ENDINGS = (".csv", ".json", ".png", ".svg", ".pdf")
 _SHOWN = 12
@@ -98,11 +97,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _run_sparse(options: argparse.Namespace, outputs: list[Path]) -> int:
     """The same for sparse rows, which are never filled up and need no moments."""
-    data = load_sparse(options)
-    labels = Groups.of(data.groups, data.X.shape[0]).labels
-    frontier = _frontier(options, data.X, labels, sensitive_features=data.groups)
-    document = _document(options, frontier, None)
-    lines = opening(options.data, data, len(labels), f"found by {frontier.route}")
+    data = load_matrix(options)
+    frontier = _frontier(options, data.X, list(data.labels()), **data.given)
+    data = data._replace(notes=(*data.notes, f"found by {frontier.route}"))
+    document = _document(options, frontier, data)
+    lines = data.opening(options.data, data.X.shape, len(frontier.group_labels))
     _answer(options, frontier, outputs, lines, document, None, data)
     return OK
 
@@ -161,7 +160,7 @@ def points(frontier: Frontier) -> list[dict[str, Any]]:
 
 
 def _document(
-    options: argparse.Namespace, frontier: Frontier, data: Data | TableMoments | None
+    options: argparse.Namespace, frontier: Frontier, data: Data | TableMoments | WideData | None
 ) -> dict[str, Any]:
     return {
         "data": options.data,
@@ -251,7 +250,7 @@ def _sentences(
     )
     payers = f"{payers} {words.dominated_points(marked, gaps.tolist(), disparity)}".strip()
     headline, caveats = (verdict.headline, verdict.caveats) if verdict else ("", "")
-    if not isinstance(data, Data | SparseData) and not hidden:
+    if not isinstance(data, Data | WideData) and not hidden:
         caveats = words.TEMPLATES["needs rows"]
     told = [console.sentences(text) for text in (headline, offer, payers, caveats, proof)]
     return [console.paint(told[0], "bold"), *told[1:]]

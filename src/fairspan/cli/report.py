@@ -28,7 +28,7 @@ from fairspan.cli.data import (
     load_moments,
     target_of,
 )
-from fairspan.cli.sparse import refuse_sparse
+from fairspan.cli.matrix import refuse_sparse
 from fairspan.cli.summary import verdict_document
 from fairspan.ground.atomic import replacing
 from fairspan.moments.group_moments import GroupMoments

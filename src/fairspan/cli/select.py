@@ -20,8 +20,8 @@ from fairspan.cli.arguments import (
     reference_of,
     small_groups_of,
 )
-from fairspan.cli.data import Data, add_json_argument, add_table_arguments, is_moments, load_data
-from fairspan.cli.sparse import refuse_sparse
+from fairspan.cli.data import Data, add_json_argument, add_table_arguments, load_data
+from fairspan.cli.matrix import check_has_rows
 from fairspan.ground import defaults
 from fairspan.moments.file import check_counts
 from fairspan.moments.small_groups import treated
@@ -76,9 +76,7 @@ def run(options: argparse.Namespace) -> int:
     """Search, save the winner, and show it."""
     if options.output is not None:
         check_output(options.output, [options.data], (".npz",))
-    refuse_sparse(options.data, "select")
-    if is_moments(options.data):
-        raise UsageError("select needs the rows of a table; moments do not hold them.")
+    check_has_rows(options.data, "select")
     if options.gap_budget is not None and options.total_budget is not None:
         raise UsageError("give --gap-budget or --total-budget, not both.")
     if options.folds < 2:

@@ -15,8 +15,7 @@ from fairspan.cli import OK, UsageError
 from fairspan.cli.arguments import check_output
 from fairspan.cli.console import answer
 from fairspan.cli.data import add_json_argument, add_table_arguments, opened, read_features
-from fairspan.cli.sparse import is_sparse
-from fairspan.cli.wide import load_rows
+from fairspan.cli.matrix import is_sparse, load_rows
 from fairspan.ground.atomic import replacing
 from fairspan.ground.extras import needing
 from fairspan.storage.model_file import read_model
