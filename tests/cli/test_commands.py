@@ -528,6 +528,39 @@ def test_downstream_refuses_in_the_words_of_its_options(fairspan, options, says)
     assert (answer.code != 0, says in answer.err) == (True, True), answer.err
 
 
+def test_what_a_model_is_judged_on_is_neither_filled_nor_advised_to_be(fairspan, folder):
+    """What downstream and report would refuse for a target is not what they advise."""
+    table = (folder / "people.csv").read_text(encoding="utf-8").splitlines()
+    table[3] = ",".join(["", *table[3].split(",")[1:]])
+    (folder / "people.csv").write_text("\n".join(table) + "\n", encoding="utf-8")
+    line = "people.csv -s sex --target region"
+    for command, fills in (("downstream", False), ("report", False), ("fit", True)):
+        answer = fairspan(f"{command} {line}")
+        assert answer.code != 0
+        assert "--missing drop-rows" in answer.err
+        assert ("--missing mean" in answer.err) == fills, answer.err
+
+
+def test_downstream_shows_progress_from_where_it_stopped_and_tables_fit_a_page(fairspan):
+    pytest.importorskip("fairlearn")
+    line = "downstream people.csv -s sex --target income --drop id region -k 1 --model boosting"
+    line += " --methods FairPCA --resume done --splits"
+    assert "splits: 0/2, time left unknown" in fairspan(f"{line} 2").err
+    assert "splits: 2/2" in fairspan(f"{line} 2").err
+    wrong = fairspan(f"{line} 2 --weights -1")
+    assert (wrong.code != 0, "splits:" in wrong.err) == (True, False)
+    answer = fairspan(f"{line} 2")
+    heads = [one for one in answer.out.splitlines() if one.startswith("method ")]
+    assert len(heads) > 1
+    assert max(map(len, heads)) <= 100
+    for name in (
+        "r2 difference",
+        "root mean squared error difference",
+        "mean prediction difference",
+    ):
+        assert sum(name in one for one in heads) == 1
+
+
 def test_rules_of_downstream_go_by_the_metrics_of_the_model(fairspan):
     # A few whole numbers are classes by default, but not for a ridge regression.
     ridge = "downstream people.csv -s sex --target count --drop id region -k 1 --splits 2"

@@ -395,6 +395,20 @@ def test_frame_json_and_plot(tmp_path):
     assert len(axes.containers) == 5
 
 
+def test_methods_that_do_the_same_are_both_seen_in_the_plot():
+    pytest.importorskip("matplotlib")
+    X, y, group = people()
+    methods = {"one": FairPCA(), "two": FairPCA()}
+    result = assess_downstream(X, y, group, methods=methods, n_components=2, n_splits=2)
+    points = {}
+    for drawn in result.plot().containers:
+        x, height = drawn.lines[0].get_xdata()[0], drawn.lines[0].get_ydata()[0]
+        points.setdefault((x, height), []).append(drawn.lines[0].get_markersize())
+    twins = [sizes for sizes in points.values() if len(sizes) > 1]
+    assert len(twins) == 1
+    assert twins[0][0] > twins[0][1]
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ from fairspan.ground.parameters import check_integer
 from fairspan.words import plural
 
 _MODELS = ("logistic", "ridge", "boosting")
+_PAGE = 100
+"""Tables are at most this wide, if one metric does not take more."""
 _ENDINGS = (".json", ".csv", ".png", ".svg", ".pdf")
 USAGE = "fairspan downstream DATA --sensitive COLUMN --target COLUMN [-k K ...] [options]"
 EXAMPLES = """\
@@ -121,7 +124,16 @@ def _assess(options: argparse.Namespace, data: Data) -> DownstreamResult:
         classifies = holds_classes(target) if model is None else is_classifier(model)
         n_classes = len(np.unique(target)) if classifies else 0
         Rule.parse(options.rule, names_of(measures(options.metrics, n_classes)))
-    with console.Progress(options.splits, "splits", hidden=options.json) as bar:
+    bars: list[console.Progress] = []
+    with ExitStack() as ended:
+
+        def progress(done: int, total: int) -> None:
+            """Show a bar once the arguments are checked, and from where earlier runs stopped."""
+            if not bars:
+                bar = console.Progress(total, "splits", done=done, hidden=options.json)
+                bars.append(ended.enter_context(bar))
+            bars[0].step(done - bars[0].done)
+
         return assess_downstream(
             data.X,
             target,
@@ -137,7 +149,7 @@ def _assess(options: argparse.Namespace, data: Data) -> DownstreamResult:
             random_state=options.seed,
             n_jobs=options.jobs,
             checkpoint=options.resume,
-            progress=lambda done, _: bar.step(done - bar.done),
+            progress=progress,
         )
 
 
@@ -177,7 +189,7 @@ def _lines(
         f"  {result.model} of {target}; means over {plural(result.n_splits, 'random split')} "
         f"({result.n_train:,} rows to fit, {result.n_test:,} to judge)",
         "",
-        _table(result),
+        _tables(result),
         "",
     ]
     texts = against_pca(result) + (
@@ -186,13 +198,30 @@ def _lines(
     return [*lines, *map(console.sentences, texts)]
 
 
-def _table(result: DownstreamResult) -> str:
-    rows: dict[tuple[Any, ...], list[str]] = {}
+def _tables(result: DownstreamResult) -> str:
+    """Set the means in tables that fit a page, each with as many metrics as it has room for."""
+    tables: list[str] = []
+    metrics: list[str] = []
     for name in shown_metrics(result):
+        wider = _table(result, [*metrics, name])
+        if metrics and len(wider.splitlines()[1]) <= _PAGE:
+            metrics.append(name)
+            tables[-1] = wider
+        else:
+            metrics = [name]
+            tables.append(_table(result, metrics))
+    return "\n\n".join(tables)
+
+
+def _table(result: DownstreamResult, metrics: list[str]) -> str:
+    rows: dict[tuple[Any, ...], list[str]] = {}
+    for name in metrics:
         for row in result.summary(name):
             if row["group"] is None:
                 key = row["method"], row["n_components"], row["fairness_weight"]
-                first = [str(part) if part is not None else "" for part in key]
+                first = [
+                    f"{part:g}" if isinstance(part, float) else str(part or "") for part in key
+                ]
                 rows.setdefault(key, first).append(with_interval(row))
-    heads = [name.replace("_", " ") for name in shown_metrics(result)]
+    heads = [name.replace("_", " ") for name in metrics]
     return console.table(["method", "k", "weight", *heads], list(rows.values()))

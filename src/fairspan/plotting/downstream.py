@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fairspan.ground import palette
@@ -43,21 +44,23 @@ def plot_downstream(
     ]
     methods = list(dict.fromkeys(key[0] for key in found[0]))
     sizes = list(dict.fromkeys(key[1] for key in found[0]))
+    places = Counter(_place(key, across, found[1][key]) for key, across in found[0].items())
     for key, across in found[0].items():
         up = found[1][key]
+        at = across["mean"], up["mean"]
         colour = palette.SERIES[methods.index(key[0]) % len(palette.SERIES)]
+        # Methods that do the same are drawn around each other: the first ones larger.
+        places[_place(key, across, up)] -= 1
         axes.errorbar(
-            across["mean"],
-            up["mean"],
+            *at,
             xerr=_bars(across),
             yerr=_bars(up),
             fmt=_MARKERS[sizes.index(key[1]) % len(_MARKERS)],
             color=colour,
             elinewidth=0.8,
-            markersize=6,
+            markersize=6 + 4 * places[_place(key, across, up)],
         )
         if len({key[2] for key in found[0]} - {None}) > 1 and key[2] is not None:
-            at = across["mean"], up["mean"]
             axes.annotate(f"{key[2]:g}", at, (4, 4), textcoords="offset points", color=colour)
     for method in methods:
         colour = palette.SERIES[methods.index(method) % len(palette.SERIES)]
@@ -69,6 +72,11 @@ def plot_downstream(
             axes.plot([], [], marker, color=palette.TEXT, fillstyle="none", label=label)
     x, y = (name.replace("_", " ") for name in names)
     return finished(axes, x, y, fontsize="small", loc="center left", bbox_to_anchor=(1.01, 0.5))
+
+
+def _place(key: Any, across: dict[str, Any], up: dict[str, Any]) -> tuple[Any, ...]:
+    """Say where a marker is seen, and of which kind it is."""
+    return key[1], round(across["mean"], 4), round(up["mean"], 4)
 
 
 def _bars(row: dict[str, Any]) -> list[list[float]] | None:

@@ -43,7 +43,7 @@ def decisions(
     own = recipe.get_params() | {"standardize": False}
     with warnings.catch_warnings():
         # The panel names the methods that are left out.
-        warnings.filterwarnings("ignore", ".* is left out", UserWarning)
+        warnings.filterwarnings("ignore", ".* (is|are) left out", UserWarning)
         result = assess_downstream(
             X,
             target,

@@ -182,7 +182,8 @@ class Columns:
     @property
     def rules(self) -> Rules:
         """What becomes of missing values, and which columns are no features."""
-        return Rules(self.drops, self.weight, self.sensitive, self.rule, self.are_fixed)
+        given = self.drops, self.weight, self.sensitive, self.rule, self.are_fixed
+        return Rules(*given, keeps_target=bool(self.kept))
 
     def check_few(self, name: Name, values: Collection[Any]) -> str | None:
         """Refuse a column of so many values that it hardly tells groups apart, or advise to."""

@@ -37,6 +37,7 @@ class Rules(NamedTuple):
     groups: tuple[Name, ...]
     rule: str | None
     are_fixed: bool = False
+    keeps_target: bool = False
 
 
 def not_complete(
@@ -72,7 +73,9 @@ def not_complete(
         return f"{missing}. Leave out those rows with missing='drop_rows'; {filled}."
     if empty := [name for name in features if columns[name] == n_rows]:
         return f"{missing}. {no_values(empty)}"
-    fill = ", fill them in with missing='mean'" if features and rules.rule is None else ""
+    # What is learnt from all rows would be learnt from held-out ones too, where a model is judged.
+    fills = features and rules.rule is None and not rules.keeps_target
+    fill = ", fill them in with missing='mean'" if fills else ""
     sentence = f"{missing}. Leave out those rows with missing='drop_rows'{fill}"
     if features:
         sentence += f", or leave out those columns with {_keyword('drop', features)}"
