@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -87,6 +89,44 @@ def test_group_weights_give_the_projection(n_groups):
     least = np.linalg.eigvalsh(pooled)[:-2].sum()
     # The weights prove the bound, and where it meets the gain they give the projection.
     assert found.group_weights @ fair.group_errors_ - least == pytest.approx(found.bound, rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_weights_are_named_as_pca_where_pca_with_them_serves_every_group_better():
+    told = set()
+    for X, groups in [rows(n_groups, seed) for n_groups in (3, 4) for seed in range(4)]:
+        moments = GroupMoments.from_arrays(X, groups)
+        fair = RobustFairPCA(1, fairness_weight=2.0, effort=0.1).fit_moments(moments)
+        found = dominating_projection(fair, moments)
+        sentence = found.finding.sentence
+        if not found.finding.matters:
+            assert not found.is_pca
+            continue
+        named = re.search(r"group weights (\(?)(.*?)(?:\) does|\.$)", sentence)
+        weights = np.array([float(part.split()[1]) for part in named[2].split(", ")])
+        pooled = np.tensordot(weights, moments.second_moments, 1)
+        chosen = np.linalg.eigh(pooled)[1][:, -1:].T
+        gained = np.min(1 - errors_of(X, groups, chosen) / found.given_errors)
+        assert (gained >= 0.9 * found.relative_gain) == found.is_pca
+        assert ("It is PCA with" in sentence) == found.is_pca == (named[1] == "")
+        assert sentence.endswith("does.") == (not found.is_pca)
+        told.add(found.is_pca)
+    assert told == {True, False}
+
+
+def test_pca_whose_eigenvalues_are_tied_is_not_named():
+    """One group varies along x, the other along y: half and half, PCA keeps any direction."""
+    X = np.array([[2.0, 0], [-2, 0], [0, 1], [0, -1], [1, 0], [-1, 0], [0, 2], [0, -2]])
+    groups = np.repeat([0, 1], 4)
+    found = dominating_projection([1.5, 1.5], X, sensitive_features=groups, n_components=1)
+    assert found.group_errors == pytest.approx([1.25, 1.25])
+    assert found.group_weights == pytest.approx([0.5, 0.5])
+    assert found.gain == pytest.approx(found.bound) == pytest.approx(0.25)
+    assert found.dominates
+    assert not found.is_pca
+    assert (
+        "PCA with its group weights ('0' 0.5, '1' 0.5) does not give it" in found.finding.sentence
+    )
 
 
 @pytest.mark.parametrize("n_groups", [2, 3])

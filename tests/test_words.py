@@ -428,7 +428,7 @@ def test_findings_lead_with_the_verdict():
         assert not {headline, change, RANGES} & {*dataclasses.replace(found, **changes).sentences}
 
 
-WORSE = words.Better(["a", "b"], [1.0, 1.1], [0.0, 1.0], 0.05, 0.04299, 0.051, 1.1, True)
+WORSE = words.Better(["a", "b"], [1.0, 1.1], [0.0, 1.0], 0.05, 0.04299, 0.051, 1.1, True, True)
 NONE_BETTER = dataclasses.replace(WORSE, gain=0.0, bound=1.1e-9, dominates=False)
 
 
@@ -464,6 +464,26 @@ def test_a_dominated_fit_says_what_to_type():
     )
     for nothing in ({"labels": ["a"]}, {"n_components": 8, "n_features": 8}, {"hidden": (0, 1)}):
         assert dataclasses.replace(found, **nothing).payers == ""
+
+
+def test_of_many_group_weights_the_largest_are_written():
+    weights = [0.0, 0.30004, 0.2, 0.1, 0.15, 0.0, 0.05, 0.2, 0.0]
+    better = dataclasses.replace(WORSE, labels=list("abcdefghi"), group_weights=weights)
+    told = "b 0.3, c 0.2, d 0.1, e 0.15, g 0.05, h 0.2 and 0 for 3 more."
+    assert better.sentence.endswith(f"It is PCA with the group weights {told}")
+    weights[:2] = [0.04, 0.26004]
+    better = dataclasses.replace(better, group_weights=weights, is_pca=False)
+    told = told.replace("b 0.3", "b 0.26").replace(" and 0 for 3 more.", " and 3 more")
+    assert f"({told}) does not give it; fairspan.dominating_projection does." in better.sentence
+
+
+def test_groups_that_are_not_compared_pay_or_gain_as_well():
+    both = (["a", "b", "missing"], [1.0, 1.2, 1.5], [1.1, 1.3, 1.4])
+    found = dataclasses.replace(PLAIN, errors=(both[1][:2], both[2][:2]))
+    assert "Every group is worse off" in found.payers
+    assert "with PCA: a +10 %, b +8.3 %, missing -6.7 %." in (
+        dataclasses.replace(found, everyone=both).payers
+    )
 
 
 def test_errors_above_references_are_errors_less_references():

@@ -611,6 +611,35 @@ def test_small_groups_are_treated_alike_by_fit_and_certify(rule, fairspan, folde
         assert again["status"] == "optimal"
 
 
+def test_groups_that_count_in_the_total_alone_are_not_compared_but_pay_or_gain(fairspan, folder):
+    rng = np.random.default_rng(3)
+    sizes = {"a": (60, 1.0), "b": (60, 1.5), "tiny": (4, 6.0)}
+    parts = [
+        rng.normal(size=(n, 4)) @ rng.normal(size=(4, 4)) * scale for n, scale in sizes.values()
+    ]
+    labels = np.repeat(list(sizes), [n for n, _ in sizes.values()])
+    rows = [[*row, label] for row, label in zip(np.vstack(parts).tolist(), labels, strict=True)]
+    write_csv(folder / "t.csv", [*"wxyz", "group"], rows)
+    options = "t.csv -s group -k 1 --small-groups total-only --reference own"
+    said = [
+        " ".join(fairspan(line).out.split())
+        for line in (f"fit {options}", f"frontier {options} --weights 0 1")
+    ]
+    changes = [re.search(r"Errors compared with PCA: (a .*? %)\. ", text)[1] for text in said]
+    assert "'small groups' +" in changes[0]
+    assert changes[0] == changes[1]
+    for text in said:
+        assert "the worst-served group is 'small groups': error" in text
+        assert "PCA reconstructs a 82 % worse than b on the fitted rows." in text
+        # What is compared, and the gap between them, are those of the other groups.
+        compared = re.search(r"Errors are compared above .*?\(gap 0\)\.", text)[0]
+        assert "small groups" not in compared
+        gap = re.search(r"gap above own best ([\d.]+) 0 ", text) or re.search(
+            r" 0 7.351 ([\d.]+) ", text
+        )
+        assert f"(gap {gap[1]}), with" in compared
+
+
 def test_heavy_tails_are_described_by_columns_and_options_that_a_reader_can_type(fairspan):
     rng = np.random.default_rng(5)
     X, groups = rng.standard_t(1.3, (300, 3)), np.where(np.arange(300) % 3, "A", "B")

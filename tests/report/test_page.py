@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from fairspan import GroupMoments, RobustFairPCA, report
+from fairspan import GroupMoments, RobustFairPCA, dominating_projection, report
 from tests.report.conftest import HOSTILE, SENTENCES, SLIDERS, many_rows
 
 
@@ -107,6 +107,55 @@ def test_numbers_of_two_groups_at_random_settings_are_the_solvers(two_page, two_
         assert code.count(f"radius={model.radius}") == 1
         assert ('disparity="largest"' in code) == (model.disparity == "largest")
         assert ('reference="own"' in code) == (model.reference == "own")
+
+
+def test_with_references_of_your_own_the_page_finds_the_optima_too(open_page, cancer):
+    X, groups, _ = cancer
+    given = {"disparity": "gap", "reference": {"benign": -1.0, "malignant": 2.5}}
+    about = {"n_components": 2, "max_components": 2, "fairness_weight": 0.3}
+    made = report.build(X[:, :8], sensitive_features=groups, standardize=True, **about, **given)
+    page = open_page(made)
+    assert page.summary() == made.summary
+    assert len(made.content["notions"]) == 4
+    for places, model in settings(made, 8, 2):
+        for name, place in (places | {"notion": 3}).items():
+            page.move(name, place)
+        model.set_params(**given).fit(X[:, :8], sensitive_features=groups)
+        shown = page.table()[:, 1]
+        np.testing.assert_allclose(shown[:2], model.group_errors_, rtol=5e-5)
+        above = np.subtract(model.group_errors_, [-1.0, 2.5])
+        np.testing.assert_allclose(shown[4], np.ptp(above), atol=1e-4 * model.total_error_)
+        assert "(benign -1.000, malignant 2.500): with PCA " in page.summary()
+        assert f"reference={given['reference']!r}".replace('"', "'") in page.text("code")
+
+
+@pytest.mark.parametrize("fixture", ["two_groups", "many_groups"])
+def test_a_page_says_that_another_serves_all_better_where_one_does(fixture, request):
+    made, told = request.getfixturevalue(fixture), set()
+    two = fixture == "two_groups"
+    page = request.getfixturevalue("two_page" if two else "many_page")
+    X, groups, _ = request.getfixturevalue("cancer") if two else many_rows()
+    moments = GroupMoments.from_arrays(X, groups)
+    if not two:
+        page.tab.get_by_role("button", name="Show all").first.click()
+    for places, model in settings(made, 16, 3):
+        for name, place in places.items():
+            page.move(name, place)
+        errors = {a: values[1] for a, values in page.rows().items() if a in moments.labels}
+        found = dominating_projection(
+            errors, moments, n_components=model.n_components, standardize=True
+        )
+        if 3e-4 < found.relative_gain < 1e-3:
+            continue
+        said = "Another projection serves every group better" in page.summary()
+        assert said == found.finding.matters
+        typed = 'disparity="largest" (--disparity largest) makes' in page.summary()
+        assert typed == (said and model.disparity == "gap")
+        told.add((said, model.disparity))
+    assert told == {(True, "gap"), (False, "gap"), (False, "largest")}
+    if not two:
+        page.tab.get_by_role("button", name="Show the worst").first.click()
+    page.tab.locator("#reset").click()
 
 
 def test_numbers_of_many_groups_at_random_stops_are_the_solvers(many_page, many_groups):

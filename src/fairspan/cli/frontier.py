@@ -28,7 +28,9 @@ from fairspan.estimators.clipping import clipped
 from fairspan.estimators.robust import RobustFairPCA
 from fairspan.frontier.frontier import fairness_frontier
 from fairspan.frontier.result import Frontier, columns_of
+from fairspan.ground.types import FloatArray
 from fairspan.ground.warn import warn
+from fairspan.moments.groups import groups_in_gap
 
 _ENDINGS = (".csv", ".json", ".png", ".svg", ".pdf")
 _SHOWN = 12
@@ -121,7 +123,7 @@ def _answer(
     beyond = _references(frontier, options)
     if beyond is not None:
         lines.append(f"  {words.TEMPLATES['compared above'].format(reference=beyond.name)}")
-    told = _sentences(frontier, options.disparity, verdict, data, beyond)
+    told = _sentences(frontier, options, verdict, data, beyond)
     lines += ["", _table(frontier, beyond), "", *filter(None, told)]
     lines += [f"Written: {path}" for path in outputs]
     if not outputs:
@@ -215,7 +217,7 @@ def _spread(gap: Any) -> list[int]:
 
 def _sentences(
     frontier: Frontier,
-    disparity: str,
+    options: argparse.Namespace,
     verdict: words.Verdict | None,
     data: Any,
     beyond: words.References | None,
@@ -233,24 +235,43 @@ def _sentences(
         offer = words.trade_off(weights, gaps.tolist(), totals, marked, what)
     payers = ""
     if is_pca:
-        errors, fairest = frontier.group_errors[[first, int(np.argmin(gaps))]].tolist()
-        if not hidden:
-            method = "the smallest gap"
-            payers = words.who_pays(frontier.group_labels, errors, fairest, method)
-            if beyond is not None:
-                offer += " " + beyond.sentence(frontier.group_labels, errors, fairest, method)
-        known = (frontier.n_components, hidden, verdict)
-        pca = words.fitted(frontier.group_labels, errors, *known)
-        offer = f"{pca} {offer}"
+        both = frontier.group_errors[[first, int(np.argmin(gaps))]]
+        pca, above, payers = _compared_with_pca(frontier, both, options, verdict, beyond)
+        offer = " ".join(filter(None, [pca, offer, above]))
     proof = words.proof_of_points(
         frontier.status,
         frontier.optimality_gap.tolist(),
         frontier.is_hidden,
         frontier.failure_probability,
     )
-    payers = f"{payers} {words.dominated_points(marked, gaps.tolist(), disparity)}".strip()
+    payers = f"{payers} {words.dominated_points(marked, gaps.tolist(), options.disparity)}".strip()
     headline, caveats = (verdict.headline, verdict.caveats) if verdict else ("", "")
     if not isinstance(data, Data | WideData) and not hidden:
         caveats = words.TEMPLATES["needs rows"]
     told = [console.sentences(text) for text in (headline, offer, payers, caveats, proof)]
     return [console.paint(told[0], "bold"), *told[1:]]
+
+
+def _compared_with_pca(
+    frontier: Frontier,
+    both: FloatArray,
+    options: argparse.Namespace,
+    verdict: words.Verdict | None,
+    beyond: words.References | None,
+) -> tuple[str, str, str]:
+    """Say how PCA serves the groups, what the smallest gap is above references, and who pays."""
+    rule, method = small_groups_of(options)["small_groups"], "the smallest gap"
+    compared = groups_in_gap(frontier.group_labels, "raise", rule)
+    labels = [a for a, one in zip(frontier.group_labels, compared, strict=True) if one]
+    first, last = both[:, compared].tolist()
+    hidden = any(frontier.is_hidden)
+    pca = words.fitted(labels, first, frontier.n_components, hidden, verdict)
+    if hidden:
+        return pca, "", ""
+    above = ""
+    if beyond is not None:
+        values = np.array(beyond.values)[compared].tolist()
+        above = replace(beyond, values=values).sentence(labels, first, last, method)
+    # Groups that are not compared pay or gain as well.
+    before, after = both.tolist()
+    return pca, above, words.who_pays(frontier.group_labels, before, after, method)

@@ -49,6 +49,7 @@ def findings(plain: Any, fair: Any, verdict: Verdict | None = None) -> Findings:
         kept=(variance_kept(plain), variance_kept(fair)),
         references=beyond,
         failure=fair.result_.failure_probability,
+        everyone=(fair.group_labels_, plain.group_errors_.tolist(), fair.group_errors_.tolist()),
     )
 
 
@@ -209,5 +210,6 @@ def dominating(better: DominatingProjection) -> dict[str, Any]:
         "gain": better.gain,
         "relative_gain": better.relative_gain,
         "bound": better.bound,
+        "is_pca": better.is_pca,
         "groups": [{"label": a, "error": e, "weight": w} for a, e, w in groups],
     }

@@ -14,7 +14,7 @@ from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.products.grid import SharedBasis
 from fairspan.solvers import Boundary, SolverOptions, solve
-from fairspan.words import Better, group_name
+from fairspan.words import Better, group_name, weight_written
 
 PROVED = SolverOptions("exact", tol=1e-9)
 _LOOKED_FOR = SolverOptions("exact", tol=1e-5, max_iter=30)
@@ -23,6 +23,8 @@ ROUNDS = 6
 """Most games that are played by products, each on a larger basis than the one before."""
 _ROUNDING = 1e-8
 """Gains below this share of the largest error are rounding."""
+_NEARLY = 0.9
+"""A share of the gain that counts as all of it: weights are written with few digits."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,10 @@ class DominatingProjection:
     bound : float
         Proved: no projection lowers the error of every group by more than this.
     group_weights : ndarray of shape (n_groups,)
-        Weights, summing to 1, that prove the bound. PCA with groups counted like this gives the
-        components wherever gain and bound meet.
+        Weights, summing to 1, that prove the bound.
+    is_pca : bool
+        Whether PCA with groups counted like this, to three digits, serves every group better by
+        nearly as much. It does not where its eigenvalues are tied, or gain and bound differ.
     dominates : bool
         Whether every group gains, by more than rounding. A group that cannot gain, because it
         has no error or varies alike in all directions, hides what others could gain.
@@ -62,14 +66,13 @@ class DominatingProjection:
     bound: float
     group_weights: FloatArray
     dominates: bool
+    is_pca: bool = False
     failure_probability: float = 0.0
 
     @property
     def relative_gain(self) -> float:
         """The share of its error by which every group gains, at least."""
-        given = self.given_errors
-        shares = np.divide(given - self.group_errors, given, out=0 * given, where=given > 0)
-        return float(shares.min())
+        return _relative_gain(self.given_errors, self.group_errors)
 
     @property
     def finding(self) -> Better:
@@ -83,6 +86,7 @@ class DominatingProjection:
             bound=self.bound,
             smallest=float(self.given_errors.min()),
             dominates=self.dominates,
+            is_pca=self.is_pca,
             failure=self.failure_probability,
         )
 
@@ -125,6 +129,8 @@ def improvement(
     rounding = float(problem.rounding.max())
     bound = float(errors.min()) if found.is_hidden else largest - found.lower_bound
     weights = problem.shares if found.bound_weights is None else found.bound_weights
+    weights = weights / weights.sum()
+    dominates = not found.is_hidden and gain > visible(problem, errors)
     return DominatingProjection(
         components=components,
         group_labels=labels,
@@ -132,9 +138,25 @@ def improvement(
         given_errors=errors,
         gain=gain,
         bound=max(bound + rounding, gain),
-        group_weights=weights / weights.sum(),
-        dominates=not found.is_hidden and gain > visible(problem, errors),
+        group_weights=weights,
+        dominates=dominates,
+        is_pca=dominates and _is_pca(problem, weights, errors, reached),
     )
+
+
+def _relative_gain(given: FloatArray, errors: FloatArray) -> float:
+    """Return the share of its error by which every group gains, at least."""
+    shares = np.divide(given - errors, given, out=0 * given, where=given > 0)
+    return float(shares.min())
+
+
+def _is_pca(
+    problem: SubspaceProblem, weights: FloatArray, given: FloatArray, reached: FloatArray
+) -> bool:
+    """Say whether PCA with group weights, as they are written, gains as much as what was found."""
+    written = np.array([float(weight_written(weight)) for weight in weights.tolist()])
+    errors = problem.best_subspace(written / written.sum()).errors
+    return _relative_gain(given, errors) >= _NEARLY * _relative_gain(given, reached)
 
 
 def improvement_on(
@@ -181,6 +203,7 @@ def improvement_on(
         gain=found.gain if is_better else 0.0,
         bound=max(bound, found.gain),
         group_weights=shares,
+        is_pca=found.dominates and _is_pca(problem, shares, errors, found.group_errors),
         failure_probability=failure,
     )
 

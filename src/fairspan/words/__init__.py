@@ -36,6 +36,7 @@ from fairspan.words.writing import (
     quoted,
     share_at_most,
     signed_percent,
+    weight_written,
 )
 
 __all__ = [
@@ -68,5 +69,6 @@ __all__ = [
     "signed_percent",
     "trade_off",
     "visible_gain",
+    "weight_written",
     "who_pays",
 ]

@@ -128,6 +128,9 @@ class Findings:
         What it compares errors with; None for the errors themselves.
     failure : float
         How probably the bound of the method's result may be wrong.
+    everyone : tuple of three sequences, or None
+        Labels and errors of all groups, where some count in the total error alone: these pay or
+        gain as well.
     """
 
     labels: Sequence[Any]
@@ -146,6 +149,7 @@ class Findings:
     kept: tuple[float, float] | None = None
     references: References | None = None
     failure: float = 0.0
+    everyone: tuple[Sequence[Any], Sequence[float], Sequence[float]] | None = None
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -242,7 +246,7 @@ class Findings:
         """Who pays for it, and whether another projection serves every group better."""
         if not self.effect:
             return ""
-        told = [who_pays(self.labels, *self.errors, self.method)]
+        told = [who_pays(*(self.everyone or (self.labels, *self.errors)), self.method)]
         if self.better is not None:
             told.append(self.better.sentence)
             if self.better.matters and self.disparity == "gap":

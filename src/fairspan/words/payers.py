@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairspan.words.templates import RULES, TEMPLATES
-from fairspan.words.writing import at_least, number, quoted, share_at_most, signed_percent
+from fairspan.words.writing import (
+    at_least,
+    number,
+    quoted,
+    share_at_most,
+    signed_percent,
+    weight_written,
+)
 
 
 def visible_gain(share: float) -> bool:
@@ -27,7 +34,7 @@ class Better:
     errors : sequence of float
         Their errors with the better projection.
     group_weights : sequence of float
-        PCA with groups counted like this gives it.
+        What proves the bound.
     gain, relative_gain : float
         By how much each error falls, at least.
     bound : float
@@ -36,6 +43,8 @@ class Better:
         The smallest of the errors to improve on.
     dominates : bool
         Whether every group gains, by more than rounding.
+    is_pca : bool
+        Whether PCA with these group weights gives it.
     failure : float
         How probably the bound may be wrong; 0 for a deterministic proof.
     """
@@ -48,6 +57,7 @@ class Better:
     bound: float
     smallest: float
     dominates: bool
+    is_pca: bool = False
     failure: float = 0.0
 
     @property
@@ -59,16 +69,28 @@ class Better:
     def sentence(self) -> str:
         """The projection and its gain, or what is proved of every other."""
         if self.matters:
-            parts = zip(self.labels, self.group_weights, strict=True)
-            weights = ", ".join(f"{quoted(label)} {weight:.3g}" for label, weight in parts)
             share = f"{at_least(100 * self.relative_gain, 2)} %"
-            return TEMPLATES["dominated"].format(share=share, weights=weights)
+            how = TEMPLATES["by weights" if self.is_pca else "not by weights"]
+            told = TEMPLATES["dominated"].format(share=share)
+            return f"{told} {how.format(weights=self._weights)}"
         # A group without error cannot gain, in any unit.
         relative = self.bound < self.smallest
         share = share_at_most(self.bound / self.smallest) if relative else number(self.bound)
         told = TEMPLATES["undominated"].format(share=share)
         chance = TEMPLATES["by chance"].format(probability=f"1 - {self.failure:g}")
         return f"{told} {chance}" if self.failure > 0 else told
+
+    @property
+    def _weights(self) -> str:
+        """The largest group weights, in the order of the groups."""
+        written = list(map(weight_written, self.group_weights))
+        order = sorted(range(len(written)), key=lambda a: -self.group_weights[a])
+        shown, others = order[: int(RULES["named"])], order[int(RULES["named"]) :]
+        text = ", ".join(f"{quoted(self.labels[a])} {written[a]}" for a in sorted(shown))
+        if not others:
+            return text
+        rest = "" if any(written[a] != "0" for a in others) else "0 for "
+        return f"{text} and {rest}{len(others)} more"
 
 
 def who_pays(

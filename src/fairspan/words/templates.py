@@ -134,7 +134,12 @@ TEMPLATES = {
     # Whether every group could be served better.
     "dominated": (
         "Another projection serves every group better: it lowers each group's error by at least "
-        "{share}. It is PCA with the group weights {weights}."
+        "{share}."
+    ),
+    "by weights": "It is PCA with the group weights {weights}.",
+    "not by weights": (
+        "PCA with its group weights ({weights}) does not give it; fairspan.dominating_projection "
+        "does."
     ),
     "dominated here": "Another projection serves every group better.",
     "dominated points": (

@@ -42,6 +42,11 @@ def number(value: float, unit: float = 0.0) -> str:
     return f"{value:,.0f}" if DIGITS["large"] <= size < DIGITS["huge"] else _short(f"{value:.3e}")
 
 
+def weight_written(weight: float) -> str:
+    """Write a group weight between 0 and 1."""
+    return f"{round(weight, 4):.3g}"
+
+
 def percent(share: float) -> str:
     """Write a share in per cent, as people read it at a glance; negative ones count as 0."""
     value = 100 * max(share, 0.0)
