@@ -189,6 +189,18 @@ def test_moments_cannot_show_rows_or_take_groups():
         report.build(moments, sensitive_features=["a", "b"] * 20)
 
 
+@pytest.mark.filterwarnings("ignore::fairspan.SmallGroupWarning")
+@pytest.mark.parametrize("clip", [None, 3.0])
+def test_small_groups_are_pooled_whether_rows_are_clipped_or_not(clip):
+    X = np.random.default_rng(0).normal(size=(100, 4))
+    groups = ["a"] * 50 + ["b"] * 43 + ["c"] * 4 + ["d"] * 3
+    made = report.build(
+        X, sensitive_features=groups, max_components=2, small_groups="pool", clip=clip
+    )
+    content = json.loads(made.to_json())
+    assert [group["label"] for group in content["groups"]] == ["a", "b", "small groups"]
+
+
 @pytest.mark.parametrize("small", [1, 4, 5])
 def test_small_groups_get_no_statement_or_a_mark(small):
     X = np.random.default_rng(0).normal(size=(60, 4))

@@ -109,13 +109,9 @@ def advise(
     scaled = prepared.inner
     warn_of_small_groups(moments, k)
     errors = _pca_errors(scaled)
-    totals = errors @ moments.shares
-    variance = float(np.einsum("a,aii->", moments.shares, scaled.second_moments))
-    unsure = moments.n_features * np.finfo(np.float64).eps * variance
-    roundings = np.maximum(_CLOSED * totals, unsure)
+    roundings = _roundings(scaled, errors)
     gaps = _without_rounding(np.ptp(errors, axis=1), roundings)
-    rounding = float(roundings[k - 1])
-    target = 0.1 * float(gaps[k - 1])
+    rounding, target = float(roundings[k - 1]), 0.1 * float(gaps[k - 1])
     if target_gap is not None:
         target = check_number("target_gap", target_gap)
     disparity = "gap" if moments.n_groups == 2 else "largest"
@@ -124,33 +120,19 @@ def advise(
     weight, at_target = _reach(frontier, target)
     at_target = frontier.group_errors[best] if at_target is None else at_target
     hidden = any(frontier.is_hidden)
-    found = None
-    if not hidden:
-        recipe = RobustFairPCA(
-            k,
-            fairness_weight=weight or 0.0,
-            disparity=disparity,
-            standardize=standardize,
-            clip=clip,
-            small_groups=small_groups,
-            min_rows=min_rows,
-        )
-        found = verdict(
-            recipe,
-            X,
-            sensitive_features=sensitive_features,
-            feature_names=names,
-            random_state=random_state,
-        )
+    rules: dict[str, Any] = {"standardize": standardize, "clip": clip, "disparity": disparity}
+    rules |= {"small_groups": small_groups, "min_rows": min_rows}
+    recipe = RobustFairPCA(k, fairness_weight=weight or 0.0, **rules)
+    about = {"sensitive_features": sensitive_features, "feature_names": names}
     above = np.flatnonzero(gaps > target)
     return Advice(
         group_labels=moments.labels,
         group_counts=moments.counts,
         n_components=k,
-        verdict=found,
+        verdict=None if hidden else verdict(recipe, X, random_state=random_state, **about),
         pca_errors=errors[k - 1],
         pca_gap=float(gaps[k - 1]),
-        pca_total=float(totals[k - 1]),
+        pca_total=float(errors[k - 1] @ moments.shares),
         disparity=disparity,
         smallest_gap=float(_without_rounding(frontier.gap[best], rounding)),
         weight_for_smallest_gap=float(frontier.fairness_weight[best]),
@@ -174,6 +156,13 @@ def _trade_off(moments: GroupMoments, k: int, disparity: str) -> Frontier:
         for category in (ConvergenceWarning, HiddenFeatureWarning, SmallGroupWarning):
             warnings.simplefilter("ignore", category)
         return fairness_frontier(moments, k, disparity=disparity)
+
+
+def _roundings(moments: GroupMoments, errors: FloatArray) -> FloatArray:
+    """Gaps that count as 0, for each number of components."""
+    variance = float(np.einsum("a,aii->", moments.shares, moments.second_moments))
+    unsure = moments.n_features * np.finfo(np.float64).eps * variance
+    return np.maximum(_CLOSED * (errors @ moments.shares), unsure)
 
 
 def _without_rounding(values: FloatArray, rounding: FloatArray | float) -> FloatArray:

@@ -164,24 +164,22 @@ def build(
         raise TypeError(f"progress={progress!r} must be callable.")
     check_choice("small_groups", small_groups, ("keep", "pool"))
     check_integer("min_rows", min_rows, 1)
+    given = {"clip": clip is not None, "include_rows=True": include_rows}
+    for name, is_given in (given | {"target": target is not None}).items():
+        if is_given and isinstance(X, GroupMoments):
+            raise ValueError(f"{name} needs the rows, which moments do not hold; give X.")
     moments, rows = _read(X, sensitive_features, sample_weight)
     if small_groups == "pool":
-        moments = treated(moments, small_groups, min_rows)
-        if rows is not None:
-            groups = groups_as_fitted(rows.groups, moments.labels, small_groups)
-            rows = replace(rows, groups=groups, given=relabelled(groups, ()))
+        moments, rows = _pooled(moments, rows, min_rows)
     shown = rows
-    if clip is not None:
-        if rows is None:
-            raise ValueError("clip needs the rows, which moments do not hold; give X.")
-        shown = replace(rows, X=clipped(rows.X, clip, sample_weight))
-        names = moments.feature_names
-        moments = moments_of(shown.X, sensitive_features, sample_weight)
-        moments = replace(moments, feature_names=names)
-    if include_rows and rows is None:
-        raise ValueError("include_rows=True needs the rows, which moments do not hold; give X.")
-    if target is not None and rows is None:
-        raise ValueError("target needs the rows, which moments do not hold; give X.")
+    if clip is not None and rows is not None:
+        shown = replace(rows, X=clipped(rows.X, clip, rows.weight))
+        moments = GroupMoments.from_groups(
+            shown.X,
+            rows.groups,
+            sample_weight=rows.weight,
+            feature_names=moments.feature_names,
+        )
     numbers = _numbers_of_components(n_components, max_components, moments)
     data = _prepare(moments, standardize, feature_names, numbers[-1])
     warn_of_small_groups(moments, n_components)
@@ -190,15 +188,9 @@ def build(
         raise ValueError("All rows of X are the same: nothing varies, and nothing can be lost.")
     settings = Settings.around(moments, weight, size, variance, notion)
     found = _analyses(data, numbers, (weight, size), notion, settings, progress)
-    recipe = RobustFairPCA(
-        n_components,
-        fairness_weight=weight,
-        disparity=disparity,
-        reference=reference,
-        radius=size,
-        standardize=standardize,
-        clip=clip,
-    )
+    rules: dict[str, Any] = {"disparity": disparity, "reference": reference, "clip": clip}
+    rules |= {"fairness_weight": weight, "radius": size, "standardize": standardize}
+    recipe = RobustFairPCA(n_components, **rules)
     verdicts = _verdicts(recipe, data, rows, found, random_state)
     content = {
         "format": "fairspan.report",
@@ -248,6 +240,17 @@ def _read(X: Any, sensitive_features: Any, sample_weight: Any) -> tuple[GroupMom
     X = check_array(X, dtype=FLOATS, input_name="X")
     weight = None if sample_weight is None else check_weights(sample_weight, len(X))
     return moments, Rows(X, encode_groups(sensitive_features, len(X)), sensitive_features, weight)
+
+
+def _pooled(
+    moments: GroupMoments, rows: Rows | None, min_rows: int
+) -> tuple[GroupMoments, Rows | None]:
+    """Make one group of the small ones."""
+    moments = treated(moments, "pool", min_rows)
+    if rows is not None:
+        groups = groups_as_fitted(rows.groups, moments.labels, "pool")
+        rows = replace(rows, groups=groups, given=relabelled(groups, ()))
+    return moments, rows
 
 
 def _numbers_of_components(
