@@ -140,13 +140,13 @@ NARROWS = "There, RobustFairPCA narrows the gap to 0.9 % for 0.5 % more total er
                 UNEQUAL,
                 "There, RobustFairPCA leaves a gap of 0.9 % for 0.5 % more total error: at "
                 "fairness weight 0 only the total error counts.",
-                "Of the variance, PCA keeps 62.5 % and RobustFairPCA 61.1 %.",
+                "PCA keeps 62.5 % of the variance, RobustFairPCA keeps 61.1 %.",
                 PROVED,
             ),
         ),
         (
             {"kept": (0.6249, 0.6248)},
-            (UNEQUAL, NARROWS, "Of the variance, 62.5 % is kept.", PROVED),
+            (UNEQUAL, NARROWS, "62.5 % of the variance is kept.", PROVED),
         ),
         (
             {"labels": [("x", 1), 7]},
@@ -502,9 +502,9 @@ def test_what_new_rows_contradict_is_told_to_favour_the_fit(change, says):
     verdict = dataclasses.replace(verdict, intervals=(None, None), difference=0.2, change=change)
     told = dataclasses.replace(PLAIN, verdict=verdict).effect
     assert told.startswith(NARROWS)
-    assert ("Numbers on the fitted rows favour the fit" in told) == says
+    assert ("Numbers on the fitted rows are optimistic" in told) == says
     widens = dataclasses.replace(PLAIN, verdict=verdict, errors=([1.0, 1.2], [1.0, 1.4]))
-    assert "favour the fit" not in widens.effect
+    assert "optimistic" not in widens.effect
 
 
 def test_groups_of_too_few_rows_get_no_estimate():

@@ -46,7 +46,7 @@ class GroupErrorScorer:
     measure : {"total", "gap", "total_plus_gap"}
         What is measured; the score is minus that, since higher scores are better.
     missing_groups : {"raise", "own_group", "total_only"}, default="raise"
-        What becomes of rows without a label, as in RobustFairPCA.
+        What to do with rows without a label, as in RobustFairPCA.
     """
 
     def __init__(self, measure: str, missing_groups: str = "raise") -> None:

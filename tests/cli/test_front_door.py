@@ -178,7 +178,7 @@ def test_many_groups_are_folded_in_the_terminal_but_not_for_programs(folder, cal
     _, out, _ = call(f"{command} many.csv -s site -k 1")
     lines = [line for line in out.splitlines() if re.match(r" *s\d+[, ]", line)]
     assert 10 <= len(lines) <= 20
-    assert f"and {40 - len(lines)} more (--json has all)" in out
+    assert f"and {40 - len(lines)} more (--json lists all)" in out
     document = json.loads(call(f"{command} many.csv -s site -k 1 --json")[1])
     assert len(document["fit"]["groups"] if command == "fit" else document["pca_errors"]) == 40
 

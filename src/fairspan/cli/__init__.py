@@ -31,7 +31,7 @@ COMMANDS = {
     "downstream": ("train a model on each projection and judge it", "fairspan.cli.downstream"),
     "select": ("choose weight, radius and k by cross-validation", "fairspan.cli.select"),
     "report": ("make one html page about a table, to open and hand over", "fairspan.cli.report"),
-    "moments": ("boil a table down to group moments, without its rows", "fairspan.cli.moments"),
+    "moments": ("reduce a table to group moments, without its rows", "fairspan.cli.moments"),
     "merge": ("add the group moments of several sites", "fairspan.cli.merge"),
     "certify": ("prove again how close to the optimum a model is", "fairspan.cli.certify"),
     "info": ("show what a model file or a moments file contains", "fairspan.cli.info"),
@@ -48,7 +48,7 @@ exit codes:
   2    wrong arguments
   3    certify only: not proved optimal to the tolerance
   130  interrupted with Ctrl-C; files are as they were
-  141  the program that read the output has gone
+  141  the program reading the output has exited
 
 Start with:  fairspan fit people.csv --sensitive sex -k 3 --standardize -o model.npz
 Help of a command, with examples:  fairspan fit --help"""

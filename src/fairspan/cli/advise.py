@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read the table and say what there is to know before a fit."""
+    """Read the table and report what to know before a fit."""
     check_model_arguments(options)
     check_has_rows(options.data, "advise")
     if options.weight is not None:

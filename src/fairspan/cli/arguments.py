@@ -1,6 +1,6 @@
 """Arguments that commands share: those of the method, and where output may go.
 
-They are checked before work begins, so that no work is done in vain.
+They are checked before work begins, so that none is wasted.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def clip_note(options: argparse.Namespace) -> tuple[str, ...]:
 
 
 def add_small_group_arguments(parser: Any, choices: Sequence[str] = SMALL_GROUPS) -> None:
-    """Add what becomes of groups with very few rows."""
+    """Add what to do with groups of very few rows."""
     pool = "keep them, pool them into one, or count them in the total error only"
     if "total_only" not in choices:
         pool = "keep them, or pool them into one"
@@ -104,7 +104,7 @@ def check_enough(moments: GroupMoments, least: int, what: str) -> None:
     least : int
         How many rows each needs.
     what : str
-        What becomes of parts of their rows.
+        What is done with parts of their rows.
     """
     counts = dict(zip(moments.labels, moments.counts.tolist(), strict=True))
     small = {label: n for label, n in counts.items() if n < least}

@@ -19,7 +19,7 @@ from typing import Any, Self, TextIO
 from fairspan.ground.atomic import replacing
 from fairspan.words import Findings
 
-ALL = "--json has all"
+ALL = "--json lists all"
 """Where the rows of a table are that are not shown."""
 _WIDTH = 30
 _EVERY = 0.1
@@ -196,7 +196,7 @@ class Progress:
 
 
 class _Passes(logging.Handler):
-    """Shows how many passes over the rows a fit has made; nobody knows how many it will take."""
+    """Shows how many passes over the rows a fit has made; their number is not known in advance."""
 
     def __init__(self, label: str) -> None:
         super().__init__()

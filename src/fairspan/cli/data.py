@@ -59,12 +59,12 @@ def add_table_arguments(parser: argparse.ArgumentParser, *, groups: bool = True)
             "--sensitive",
             action="append",
             metavar="COLUMN",
-            help="the column that tells groups apart; several are intersected (repeat it)",
+            help="the column that defines the groups; several are intersected (repeat it)",
         )
         text = "cut a sensitive column of numbers into 4 groups of about equal size, or at A,B,.."
         table.add_argument("--bin", action="append", metavar="COLUMN:4|A,B,..", help=text)
         table.add_argument("--weight", metavar="COLUMN", help="how often each row counts")
-        text = "what a model will predict, which is therefore no feature"
+        text = "the column that a model will predict; it is not used as a feature"
         table.add_argument("--target", metavar="COLUMN", help=text)
         table.add_argument(
             "--features",
@@ -202,7 +202,7 @@ def target_of(data: Data, options: argparse.Namespace) -> Any:
 
 
 def load_table_moments(options: argparse.Namespace) -> TableMoments:
-    """Boil the table of the options down while it is read, however large it is.
+    """Reduce the table of the options to moments while it is read, however large it is.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def choose_columns(
         if len(names) > 12:
             listed += f", ... and {len(names) - 12} more, the last {names[-1]!r}"
         raise UsageError(
-            "--sensitive is missing: name the column that tells groups apart. "
+            "--sensitive is missing: name the column that defines the groups. "
             f"The columns of {options.data!r} are {listed}."
         )
     if options.features and options.drop:
@@ -292,7 +292,7 @@ def choose_columns(
     used = {*options.sensitive, options.weight, *(options.features or ()), *one_hot}
     if used.intersection(target):
         raise UsageError(
-            f"--target {target[0]} is also a feature, a weight or a group; give it one part only."
+            f"--target {target[0]} is also a feature, a weight or a group; give it one role only."
         )
     learnt = [word for word in options.missing or [] if word.rpartition("=")[2] in _LEARNT]
     if keeps_target and target and learnt:

@@ -93,7 +93,7 @@ def estimator(options: argparse.Namespace, labels: Iterable[Any]) -> RobustFairP
 def load(
     options: argparse.Namespace,
 ) -> tuple[Data | TableMoments | None, GroupMoments, Columns | None]:
-    """Read moments, or a table: into memory, or boiled down as it is read if it is too large."""
+    """Read moments, or a table: into memory, or reduced to moments while it is read."""
     if is_moments(options.data):
         return None, *load_moments(options)
     if os.path.getsize(options.data) <= MOST_BYTES or getattr(options, "report", None):

@@ -54,7 +54,7 @@ def is_sparse(path: str) -> bool:
 
 
 def is_matrix(path: str, sensitive: list[str] | None) -> bool:
-    """Whether a file holds features alone: a sparse matrix, or an array with labels beside it."""
+    """Whether a file holds features alone: a sparse matrix, or an array with labels apart."""
     ending = Path(path).suffix.lower()
     if ending == ".npy":
         return bool(sensitive) and all(str(one).lower().endswith(".npy") for one in sensitive or ())

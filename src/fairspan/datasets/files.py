@@ -112,7 +112,7 @@ def replaceable(target: Path) -> Iterator[None]:
 
 @contextmanager
 def explained(entry: DatasetInfo, folder: Path, remedy: str) -> Iterator[None]:
-    """Explain which file cannot be fetched, why, and how to get it by hand."""
+    """Explain which file cannot be fetched, why, and how to get it manually."""
     missing = f"The data set {entry.name!r} needs {entry.file_name}, which is not in {folder}"
     by_hand = (
         f"By hand: {remedy}; or name a folder that has it with data_home=... or {ENVIRONMENT}."

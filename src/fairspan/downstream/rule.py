@@ -41,7 +41,7 @@ class Rule:
         if not found or None in limits:
             raise ValueError(
                 f"rule={text!r} is not understood. A rule is 'highest', 'lowest' or 'best', a "
-                "metric, and limits if you like, with <= or >=: for instance 'highest accuracy "
+                "metric, and optional limits, with <= or >=: for instance 'highest accuracy "
                 "with demographic_parity_difference <= 0.1 and roc_auc >= 0.7'."
             )
         direction = (found[1] or "best").lower()

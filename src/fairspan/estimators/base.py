@@ -137,7 +137,7 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         if seen is None and hasattr(self, "components_"):
             raise ValueError(
                 "The model has no moments, so partial_fit cannot continue from the rows it has "
-                "seen: it was saved with moments=False, or its fit went by products."
+                "seen: it was saved with moments=False, or fitted by products."
             )
         moments = self._moments(
             X, sensitive_features, sample_weight, reset=seen is None, whole=False
@@ -252,7 +252,7 @@ class BaseFairPCA(ExportMixin, ProjectingMixin, BaseEstimator, ABC):
         return False
 
     def _treated(self, moments: GroupMoments) -> GroupMoments:
-        """What becomes of small groups: they are kept, unless a subclass says otherwise."""
+        """What to do with small groups: keep them, unless a subclass says otherwise."""
         return moments
 
     def _counting(self) -> Counting:

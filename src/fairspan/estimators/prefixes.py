@@ -118,7 +118,7 @@ class PrefixMixin:
         if not hasattr(self, "moments_"):
             raise ValueError(
                 "The model has no moments, so its first components cannot be judged: it was saved "
-                "with moments=False, or its fit went by products."
+                "with moments=False, or fitted by products."
             )
         counting, k = self._counting(), len(self.components_)
         prepared = prepare(self.moments_, self.standardize, room=k, warn=False)

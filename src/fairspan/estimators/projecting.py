@@ -45,9 +45,9 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     mean_: FloatArray
     scale_: FloatArray | None
     group_labels_: list[Any]
-    # What becomes of rows without a label; a parameter of some estimators.
+    # What to do with rows without a label; a parameter of some estimators.
     missing_groups: Any = "raise"
-    # What becomes of groups with very few rows; a parameter of some estimators.
+    # What to do with groups with very few rows; a parameter of some estimators.
     small_groups: Any = "keep"
 
     # Requested for the whole class, so that pipelines and searches pass the groups on as soon as

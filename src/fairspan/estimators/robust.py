@@ -93,12 +93,12 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, RouteMixin):
         ``radius / sqrt(n_a)``. A mapping {label: radius} sets each group's own. It is in squared
         units of the data, so standardised data makes it comparable; 0 trusts the data as it is.
         "bootstrap" takes it from the data, see ``radius_level``; it needs rows, so only ``fit``
-        knows it, and at least 2 of them in each group.
+        accepts it, and at least 2 of them in each group.
     radius_level : float, default=0.95
-        With ``radius="bootstrap"``, how probably the moments of a resampled group stay within its
-        radius: the radius is this quantile of the squared Gelbrich divergence between bootstrap
-        (Poisson weights) and empirical moments. It shrinks like 1 / n_a and knows the spread
-        of the group, where the paper's alpha / sqrt(n_a) knows only its size.
+        With ``radius="bootstrap"``, the probability that the moments of a resampled group stay
+        within its radius. The radius is this quantile of the squared Gelbrich divergence between
+        bootstrap (Poisson weights) and empirical moments. It shrinks like 1 / n_a and depends on
+        the spread of the group; the paper's alpha / sqrt(n_a) depends on its size alone.
     n_bootstrap : int, default=200
         Replicates for ``radius="bootstrap"``.
     group_weights : {"share", "equal"} or mapping, default="share"
@@ -106,12 +106,12 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, RouteMixin):
         paper's p_a, so that it is the mean error of all rows), all alike, or as a mapping
         {label: weight} says, up to a common factor. ``total_weights_`` holds what came of it.
     missing_groups : {"raise", "own_group", "total_only"}, default="raise"
-        What becomes of rows without a label (None, NaN, NaT). "own_group" makes them a
+        What to do with rows without a label (None, NaN, NaT). "own_group" makes them a
         group labelled "missing". "total_only" counts them in the total error, with a radius of
         their own like any group, but not in the gap; they keep their share of the total with
         ``group_weights="equal"``.
     small_groups : {"keep", "pool", "total_only"}, default="keep"
-        What becomes of groups with fewer than ``min_rows`` rows. "pool" makes them one group,
+        What to do with groups with fewer than ``min_rows`` rows. "pool" makes them one group,
         labelled "small groups". "total_only" counts them in the total error, with one radius for
         all of them, but not in the gap. A warning says what was done. Both need all rows or their
         moments, so ``partial_fit`` refuses them; in ``score``, rows of groups that the fit does not
@@ -165,7 +165,7 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, RouteMixin):
         radius 0 and no reference. "auto" takes products only from 4,096 features on, where
         they cost less or moments do not fit in memory.
     failure_probability : float, default=1e-10
-        How probably the bound of "products" may be wrong. It rests on random blocks, unless the
+        Probability that the bound of "products" is wrong. It rests on random blocks, unless the
         data allows a deterministic proof; ``result_.proof`` says which.
     random_state : int, RandomState instance, Generator or None, default=None
         Seed of the random starts and of the bootstrap.
@@ -204,9 +204,9 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, RouteMixin):
     n_iter_ : int
         Iterations of the solver; steps of each start for "subgradient".
     moments_ : GroupMoments
-        The moments of the data; absent where the fit went by products.
+        The moments of the data; absent if the model was fitted by products.
     route_ : str
-        Which way the fit went, "moments" or "products".
+        How the model was fitted, "moments" or "products".
     result_ : SolverResult
         What the solver returned.
     n_features_in_, feature_names_in_, n_components_, n_samples_
@@ -365,7 +365,7 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, RouteMixin):
         if not counting.compares(moments) and self.fairness_weight > 0:
             warn(
                 "There are fewer than two groups to compare, so "
-                f"fairness_weight={self.fairness_weight} has no effect; 0 asks for PCA. "
+                f"fairness_weight={self.fairness_weight} has no effect; set it to 0 for plain PCA. "
                 f"{ask_for_groups(self._y_given)}",
                 NoGroupsWarning,
             )

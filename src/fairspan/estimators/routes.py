@@ -26,7 +26,7 @@ logger = logging.getLogger("fairspan")
 
 
 class RouteMixin(BaseFairPCA):
-    """A ``fit`` that goes by moments or by products, as ``route`` says."""
+    """A ``fit`` from moments or from products, as ``route`` says."""
 
     route: Any
     failure_probability: Any

@@ -1,4 +1,4 @@
-"""Which way data goes, by moments or by products with its rows: one rule for every entry point."""
+"""Whether to fit from moments or from products with the rows: one rule for every entry point."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Checked = tuple[Any, Sequence[str] | None]
 
 
 class Wide(NamedTuple):
-    """Rows in memory that go by products, their groups, and the names of their features."""
+    """Rows in memory to fit by products, their groups, and the names of their features."""
 
     X: Any
     groups: Groups
@@ -75,7 +75,7 @@ class Asked:
         sample_weight: Any = None,
         check: Callable[[Any], Checked] | None = None,
     ) -> SecondMoments | None:
-        """Give the operator of rows that go by products, or None for those that do not.
+        """Give the operator of rows to fit by products, or None for others.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class Asked:
     def rows(
         self, X: Any, sensitive_features: Any, check: Callable[[Any], Checked] | None = None
     ) -> Wide | None:
-        """Give rows in memory that go by products, or None for those that do not.
+        """Give rows in memory to fit by products, or None for others.
 
         Parameters
         ----------
@@ -172,8 +172,8 @@ class Asked:
         why = "route='moments'" if self.route == "moments" else self.needs_moments
         if why:
             raise ValueError(
-                "Rows that are read part by part go by products, which is not possible with "
-                f"{why}; use moments, as of fairspan.sources.moments_from_files."
+                "Rows that are read part by part are fitted by products, which is not possible "
+                f"with {why}; use moments, for instance of fairspan.sources.moments_from_files."
             )
         k, width = int(self.n_components), PartRows.width
         # How many groups there are is known after a pass over the rows.

@@ -111,7 +111,7 @@ def _request(options: argparse.Namespace) -> Request:
 
 
 def _fitting(chosen: Sequence[str], request: Request) -> Iterator[tuple[str, Request]]:
-    """Give each target the names it knows, and refuse names that no target knows."""
+    """Give each target the names it supports, and refuse names that no target supports."""
     known = [TARGETS[name] for name in chosen]
     _check_names("datasets", request.datasets, known)
     _check_names("methods", request.methods, known)

@@ -64,7 +64,7 @@ def advise(
     clip : float, optional
         Clip features at this number of standard deviations from their mean, as in RobustFairPCA.
     small_groups : {"keep", "pool"}, default="keep"
-        What becomes of groups of fewer than ``min_rows`` rows: they stay as they are, or become one
+        What to do with groups of fewer than ``min_rows`` rows: they stay as they are, or become one
         group.
     min_rows : int, default=5
         See ``small_groups``.

@@ -107,7 +107,7 @@ def fairness_frontier(
         Rows whose group is missing, as in RobustFairPCA; with "total_only" they count in the total
         error and not in the gap.
     small_groups : {"keep", "pool", "total_only"}, default="keep"
-        What becomes of groups with fewer than ``min_rows`` rows, as in RobustFairPCA.
+        What to do with groups with fewer than ``min_rows`` rows, as in RobustFairPCA.
     min_rows : int, default=5
         The fewest rows of a group that is not small.
     effort : float, default=1.0

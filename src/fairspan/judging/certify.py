@@ -113,7 +113,7 @@ def certify(
     missing_groups : {"raise", "own_group", "total_only"}, default="raise"
         With "total_only" the group "missing" counts in the total error and not in the gap.
     small_groups : {"keep", "pool", "total_only"}, default="keep"
-        What becomes of groups with fewer than ``min_rows`` rows, as in RobustFairPCA.
+        What to do with groups with fewer than ``min_rows`` rows, as in RobustFairPCA.
     min_rows : int, default=5
         The fewest rows of a group that is not small.
     tol : float, default=1e-8

@@ -70,7 +70,7 @@ def compare(
     by : {"method", "group"}, default="method"
         A row for each method, or one for each group and method.
     small_groups : {"keep", "pool"}, default="keep"
-        What becomes of groups of fewer than ``min_rows`` training rows: they stay as they are, or
+        What to do with groups of fewer than ``min_rows`` training rows: they stay as they are, or
         become one group.
     min_rows : int, default=5
         See ``small_groups``.

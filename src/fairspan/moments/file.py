@@ -18,7 +18,7 @@ FORM = "fairspan.moments.group_moments"
 
 
 def check_counts(moments: GroupMoments, min_count: int, advice: str = "") -> None:
-    """Refuse moments of groups so small that they tell about single rows.
+    """Refuse moments of groups so small that they may reveal single rows.
 
     Parameters
     ----------

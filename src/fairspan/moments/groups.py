@@ -149,9 +149,9 @@ def groups_in_gap(
     labels : iterable of labels
         The groups.
     missing_groups : {"raise", "own_group", "total_only"}
-        What becomes of rows without a label.
+        What to do with rows without a label.
     small_groups : {"keep", "pool", "total_only"}
-        What becomes of groups with very few rows.
+        What to do with groups with very few rows.
 
     Returns
     -------

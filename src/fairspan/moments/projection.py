@@ -236,7 +236,7 @@ def total_and_gap(
     sample_weight : array-like of shape (n_rows,) or None
         How often each row counts.
     missing_groups : {"raise", "own_group", "total_only"}
-        What becomes of rows without a label.
+        What to do with rows without a label.
     small_groups : {"keep", "pool", "total_only"}
         Whether rows labelled "small groups" are compared.
 

@@ -39,7 +39,7 @@ def treated(moments: GroupMoments, small_groups: str, min_rows: int) -> GroupMom
     moments : GroupMoments
         Moments of all rows.
     small_groups : {"keep", "pool", "total_only"}
-        What becomes of groups with fewer rows.
+        What to do with groups with fewer rows.
     min_rows : int
         The fewest rows of a group that is not small.
 
@@ -64,7 +64,7 @@ def treated_groups(groups: Groups, small_groups: str, min_rows: int) -> Groups:
     groups : Groups
         The group of each row.
     small_groups : {"keep", "pool", "total_only"}
-        What becomes of groups with fewer rows.
+        What to do with groups with fewer rows.
     min_rows : int
         The fewest rows of a group that is not small.
 
@@ -89,7 +89,7 @@ def treated_rows(groups: Groups, small_groups: str, min_rows: int) -> tuple[Any,
     groups : Groups
         The group of each row.
     small_groups : {"keep", "pool", "total_only"}
-        What becomes of groups with fewer rows.
+        What to do with groups with fewer rows.
     min_rows : int
         The fewest rows of a group that is not small.
 

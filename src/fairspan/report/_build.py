@@ -120,7 +120,7 @@ def build(
         What a model is to predict: the page then shows what a model trained on each projection
         does to the groups, as :func:`fairspan.assess_downstream` measures it.
     small_groups : {"keep", "pool"}, default="keep"
-        What becomes of groups with fewer than ``min_rows`` rows, as in RobustFairPCA.
+        What to do with groups with fewer than ``min_rows`` rows, as in RobustFairPCA.
     min_rows : int, default=5
         The fewest rows of a group that is not small.
     max_components : int, optional

@@ -301,7 +301,7 @@ n_iter_
         return RobustFairPCA(**params, **self._settings())
 
     def _wide(self, X: Any, sensitive_features: Any, candidates: Sequence[Params]) -> Wide | None:
-        """Give rows that go by products, or None for those that do not."""
+        """Give rows to fit by products, or None for others."""
         if isinstance(X, RowParts) or (is_dask(X) and self.route == "products"):
             raise ValueError(
                 "A search by products splits rows in memory, or mapped into it; for rows from "

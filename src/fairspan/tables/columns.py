@@ -161,7 +161,7 @@ class Columns:
 
     @property
     def by(self) -> str:
-        """The columns that tell groups apart."""
+        """The columns that define the groups."""
         return " and ".join(map(str, self.sensitive))
 
     @property
@@ -181,12 +181,12 @@ class Columns:
 
     @property
     def rules(self) -> Rules:
-        """What becomes of missing values, and which columns are no features."""
+        """What to do with missing values, and which columns are not features."""
         given = self.drops, self.weight, self.sensitive, self.rule, self.are_fixed
         return Rules(*given, keeps_target=bool(self.kept))
 
     def check_few(self, name: Name, values: Collection[Any]) -> str | None:
-        """Refuse a column of so many values that it hardly tells groups apart, or advise to."""
+        """Refuse a column with too many values to define groups, or advise against it."""
         numbers = [number_in(value) for value in values]
         is_measure = len(numbers) > _FEW and None not in numbers
         is_fraction = is_measure and any(number % 1 for number in numbers if number is not None)

@@ -1,4 +1,4 @@
-"""Dask: each partition becomes moments where it lies; a tree of sums brings them together."""
+"""Dask: each partition is reduced to moments where it is stored; a tree of sums adds them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spreadsheets: a sheet is read by the rules of csv files, but knows what is a number."""
+"""Spreadsheets: a sheet is read by the rules of csv files, but its numbers are typed."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _is_cell(value: Any) -> bool:
 
 
 def _text(cell: Any, point: str = ".") -> str:
-    """Write a cell as a csv file would hold it; spreadsheets know no whole numbers."""
+    """Write a cell as a csv file would hold it; spreadsheets have no integers."""
     if type(cell) is float:
         is_whole = cell.is_integer() and abs(cell) < 2**53
         return str(int(cell)) if is_whole else repr(cell).replace(".", point)

@@ -99,7 +99,7 @@ class Findings:
         fills: Mapping[Name, Any],
         bins: Mapping[Name, Any],
     ) -> tuple[str, ...]:
-        """Say what was read in a way that should be known."""
+        """Note what was read in a way that users should know."""
         left_out = []
         if self.dropped:
             left_out = [f"{self.dropped:,} of {self.rows:,} rows left out: {self._missing}"]
@@ -148,7 +148,7 @@ class Findings:
 
     @property
     def none_left(self) -> str:
-        """Say that there are no rows, and why."""
+        """Say that there are no rows left, and why."""
         return (
             f"has no complete rows: every row has {self._missing}"
             if self.dropped

@@ -50,7 +50,7 @@ class Tally:
         return float(self.values[low] + self.values[high]) / 2
 
     def cuts(self, count: int) -> tuple[float, ...]:
-        """Give the largest values of all but the last of so many groups of about the same size."""
+        """Give the upper ends of groups of about the same size, without the last."""
         if not len(self.values):
             return ()
         reached = np.cumsum(self.weights)

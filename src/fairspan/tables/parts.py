@@ -45,14 +45,14 @@ KNOWN = ", ".join(ending for kind in KINDS.values() for ending in kind.endings)
 
 
 def kind_of(path: str, *, is_named: bool = True) -> str | None:
-    """Tell the kind of a file by its name; what is named may be text of other endings, too."""
+    """Give the kind of a file by its name; named files may also end in .txt."""
     name = path.lower()
     text = "csv" if is_named and name.endswith((".txt", ".gz")) else None
     return next((kind for kind, known in KINDS.items() if name.endswith(known.endings)), text)
 
 
 def known_kind(path: str) -> str:
-    """Tell the kind of a file by its name, which must be known."""
+    """Give the kind of a file by its name; refuse unknown kinds."""
     kind = kind_of(path)
     if kind is None:
         raise TableError(f"{path!r} is not a known kind of table; names end with {KNOWN}.")
@@ -174,7 +174,7 @@ class TableRows:
         return replace(self, X=self.X / scale, columns=columns)
 
     def moments(self) -> GroupMoments:
-        """Boil the rows down."""
+        """Reduce the rows to moments."""
         found = GroupMoments.from_arrays(self.X, self.groups, sample_weight=self.weight)
         names = self.columns.feature_names
         return replace(found, feature_names=names, dropped_rows=self.dropped)
@@ -208,7 +208,7 @@ class Files:
         return settled(columns, partial(self.run, columns), self.where)
 
     def _beside(self, given: Any, kinds: dict[Name, str]) -> Any:
-        """Let the names of npy files of one value a row stand for columns."""
+        """Accept names of npy files with one value per row as columns."""
         names = [
             os.fspath(one) if isinstance(one, os.PathLike) else one
             for one in (given if is_listing(given) else [given])

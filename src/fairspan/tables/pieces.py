@@ -63,7 +63,7 @@ class Coded:
         return type(self)(np.array([*places, -1], np.int32)[self.codes], objects(lookup))
 
     def filled(self, value: Any) -> Self:
-        """Put a value where there is none; None leaves it so."""
+        """Fill in a value where there is none; None leaves them missing."""
         if value is None:
             return self
         codes = np.where(self.codes < 0, len(self.values), self.codes)
@@ -91,7 +91,7 @@ def objects(values: Iterable[Any]) -> npt.NDArray[Any]:
 
 
 class Wanted(NamedTuple):
-    """Columns to read, so many rows at once; the counter is a first column without a name."""
+    """Columns to read, and how many rows at a time; the counter is an unnamed first column."""
 
     rows: int
     numbers: tuple[Name, ...] = ()

@@ -30,7 +30,7 @@ _DATES = ("date", "time", "duration")
 
 
 class Rules(NamedTuple):
-    """What is done about missing values, and the columns that are no features."""
+    """What is done about missing values, and the columns that are not features."""
 
     drops: bool
     weight: Name | None

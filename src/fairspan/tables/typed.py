@@ -164,7 +164,7 @@ def one_ahead(tables: Iterator[Any]) -> Iterator[Any]:
 
 
 def in_tables(batches: Iterable[Any], rows: int) -> Iterator[Any]:
-    """Cut and join record batches into tables of so many rows.
+    """Cut and join record batches into tables of a given number of rows.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def _codes(columns: dict[Name, Any], name: Name, met: Findings | None) -> Coded:
 
 
 def kind_of_array(path: str) -> str:
-    """Say what a file beside a table holds."""
+    """Check what a file of labels or weights holds."""
     dtype = mapped(path).dtype
     return NUMBER if dtype.kind in _NUMBERS else str(dtype)
 

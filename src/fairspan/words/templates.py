@@ -69,7 +69,7 @@ TEMPLATES = {
         "On new rows it is the other way round, so which of them PCA serves worse is not settled. "
         "What follows is about the fitted rows."
     ),
-    "favours the fit": ("Numbers on the fitted rows favour the fit, so those on new rows decide."),
+    "favours the fit": ("Numbers on the fitted rows are optimistic; rely on those on new rows."),
     # What another method changes there, and what that costs.
     "same": "There, {method} gives the same errors.",
     "spares": "There, {method} reconstructs {best} without error, but not {worst}, {price}.",
@@ -81,8 +81,8 @@ TEMPLATES = {
         "counts."
     ),
     "price": "for {share} more total error",
-    "kept": "Of the variance, PCA keeps {before} and {method} {after}.",
-    "kept alike": "Of the variance, {after} is kept.",
+    "kept": "PCA keeps {before} of the variance, {method} keeps {after}.",
+    "kept alike": "{after} of the variance is kept.",
     # The same where errors are compared above references.
     "closes above": "There, {method} closes the gap between errors above {reference} {price}.",
     "narrows above": (
