@@ -497,7 +497,7 @@ def test_errors_above_references_are_errors_less_references():
 
 
 @pytest.mark.parametrize(("change", "says"), [("widened", True), ("reduced", False), (None, False)])
-def test_what_new_rows_contradict_is_told_to_favour_the_fit(change, says):
+def test_what_new_rows_contradict_is_called_optimistic(change, says):
     verdict = Verdict(("a", "b"), (90, 80), (90.0, 80.0), pvalue=0.01, errors=(1.0, 1.2))
     verdict = dataclasses.replace(verdict, intervals=(None, None), difference=0.2, change=change)
     told = dataclasses.replace(PLAIN, verdict=verdict).effect

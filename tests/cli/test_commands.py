@@ -442,7 +442,7 @@ def test_a_target_is_no_feature_of_any_command(fairspan, folder):
         assert answer.code == 0, answer
         assert "3 features" in answer.out
     answer = fairspan("fit people.csv -s sex --target sex --drop id region")
-    assert (answer.code, "one part only" in answer.err) == (2, True)
+    assert (answer.code, "one role only" in answer.err) == (2, True)
     assert "'wages'" in fairspan("fit people.csv -s sex --target wages --drop id region").err
 
 

@@ -1,4 +1,4 @@
-"""Tables are boiled down as they are read: no piece shows, and no row is kept."""
+"""Tables are reduced to moments as they are read: no piece shows, and no row is kept."""
 
 from __future__ import annotations
 

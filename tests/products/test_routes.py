@@ -67,9 +67,9 @@ def test_a_model_by_products_is_saved_and_loaded(tmp_path):
     np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
     assert loaded.route_ == "products"
     assert loaded.result_.proof == "with probability 1 - 1e-10"
-    with pytest.raises(ValueError, match="fit went by products"):
+    with pytest.raises(ValueError, match="fitted by products"):
         loaded.partial_fit(X, sensitive_features=groups)
-    with pytest.raises(ValueError, match="fit went by products"):
+    with pytest.raises(ValueError, match="fitted by products"):
         loaded.prefixes()
 
 
