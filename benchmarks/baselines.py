@@ -2,7 +2,7 @@
 
 FairPCA: the exact solver against 1000 multiplicative-weights steps, on the same moments and with
 the same eigen-solver. ConvexFairPCA with means and covariances: the splitting method against
-Clarabel, on Biodeg. Times are medians of alternating repetitions; figures go
+Clarabel, on Biodeg. CPU times are medians of alternating repetitions; figures go
 to results/baselines.json.
 """
 

@@ -9,7 +9,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -84,7 +83,6 @@ def figures() -> Iterator[Figure]:
                 lambda: moments_from_files(paths, "group"),
                 lambda: merely_read(paths),
                 REPETITIONS,
-                time.process_time,
             ),
         )
         yield "peak memory above the interpreter, MB", MEMORY_GOAL, lambda: peak_megabytes(folder)

@@ -8,7 +8,6 @@ Parquet files and of Spark are in `files` and `partitioned`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
@@ -62,7 +61,6 @@ def against_pca(X: Any, labels: Any, k: int, repetitions: int) -> dict[str, Any]
         lambda: fair.fit(X, sensitive_features=labels),
         lambda: plain.fit(X),
         repetitions,
-        time.process_time,
     )
     return {**found, "eigensolves": fair.n_eigensolves_, "optimality_gap": fair.optimality_gap_}
 
@@ -108,7 +106,7 @@ def formats() -> Iterator[Figure]:
 
 def milliseconds(column: Any) -> dict[str, Any]:
     """CPU time of turning labels into codes, the best of many: the machine may be loaded."""
-    times = [seconds(lambda: encode_groups(column), time.process_time) for _ in range(25)]
+    times = [seconds(lambda: encode_groups(column)) for _ in range(25)]
     return {"repetitions": len(times), "ratio": 1e3 * min(times)}
 
 
@@ -121,7 +119,7 @@ def transforms() -> Iterator[Figure]:
             f"transform / PCA.transform, {rows} x {features}",
             1.05,
             lambda f=fair, p=plain, X=X, n=repetitions: ratio(
-                lambda: f.transform(X), lambda: p.transform(X), n, time.process_time
+                lambda: f.transform(X), lambda: p.transform(X), n
             ),
         )
 
@@ -146,7 +144,6 @@ def null_spaces() -> Iterator[Figure]:
                 lambda: f.fit(X, sensitive_features=c),
                 lambda: null_space_formula(X, c, 3),
                 n,
-                time.process_time,
             ),
         )
 

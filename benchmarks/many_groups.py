@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.measure import write
-from benchmarks.selection import processor_seconds
+from benchmarks.measure import seconds, write
 from fairspan import GroupMoments
 from fairspan.objectives.counting import radii_from
 from fairspan.objectives.robust import RobustFairObjective
@@ -31,7 +30,7 @@ def newton(moments: GroupMoments, k: int, weight: float, radius: float) -> dict[
         problem = SubspaceProblem(moments.second_moments, moments.shares, k)
         found.append(solve_newton(problem, objective))
 
-    taken = processor_seconds(run)
+    taken = seconds(run)
     return {
         "components": k,
         "fairness_weight": weight,

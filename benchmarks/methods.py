@@ -1,7 +1,7 @@
 """Methods side by side: what each gives the groups, how long its fit takes, and what it proves.
 
 The first table comes with scikit-learn, the second is the paper's largest of two groups, where its
-data is here. Three components of standardised features; times are medians over the time
+data is here. Three components of standardised features; CPU times are medians over the time
 of scikit-learn's PCA (``covariance_eigh``) in alternating repetitions.
 """
 

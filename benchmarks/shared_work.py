@@ -16,8 +16,7 @@ import sklearn
 from sklearn.model_selection import GridSearchCV, KFold
 from threadpoolctl import threadpool_limits
 
-from benchmarks.measure import write
-from benchmarks.selection import processor_seconds
+from benchmarks.measure import seconds, write
 from fairspan import RobustFairPCA, RobustFairPCACV, fairness_frontier
 
 WEIGHTS = np.geomspace(0.01, 10.0, 200)
@@ -69,7 +68,7 @@ def frontier_against_fits(X: np.ndarray, groups: np.ndarray, repetitions: int) -
         models = [RobustFairPCA(3, fairness_weight=weight) for weight in WEIGHTS]
         found.append([m.fit(X, sensitive_features=groups).objective_ for m in models])
 
-    pairs = [(processor_seconds(frontier), processor_seconds(loop)) for _ in range(repetitions)]
+    pairs = [(seconds(frontier), seconds(loop)) for _ in range(repetitions)]
     return compared(pairs) | {
         "largest_excess": float((found[0].objective / found[1] - 1).max()),
         "largest_gap": float(found[0].optimality_gap.max()),
@@ -94,7 +93,7 @@ def search_against_grid(X: np.ndarray, groups: np.ndarray, repetitions: int) -> 
     def search() -> None:
         ours.fit(X, sensitive_features=groups)
 
-    pairs = [(processor_seconds(search), processor_seconds(grid)) for _ in range(repetitions)]
+    pairs = [(seconds(search), seconds(grid)) for _ in range(repetitions)]
     scores = [model.cv_results_["mean_test_score"] for model in (ours, theirs)]
     return compared(pairs) | {
         "largest_difference_of_scores": float(np.abs(scores[0] / scores[1] - 1).max()),

@@ -60,8 +60,8 @@ def blocks_by_group(
     n_rows, n_features = X.shape
     in_file = isinstance(X, np.memmap)
     in_memory = X.flags.c_contiguous and not in_file
-    fits = in_memory or (n_features < WIDE and not in_file)
-    n_bytes = _BLOCK_BYTES if fits else _CHUNK_BYTES
+    # Products of wide blocks are large themselves: the more rows a block has, the fewer there are.
+    n_bytes = _CHUNK_BYTES if in_file or n_features >= WIDE else _BLOCK_BYTES
     size = min(max(n_bytes // (8 * n_features), _BLOCK_ROWS), n_rows)
     is_shifted = bool(shift.any())
     cut = _fetched if in_memory and n_features >= WIDE else _in_storage_order
