@@ -183,6 +183,24 @@ def test_a_feature_offset_of_1e8_costs_no_digits(n_chunks):
         assert error <= 1e-13
 
 
+def test_a_feature_of_zeros_stays_at_zero_where_others_are_far_from_it():
+    rng = np.random.default_rng(6)
+    X, groups = rng.normal(1e3, 1.0, (500, 3)), rng.integers(0, 2, 500)
+    X[:, 0] = 0.0
+    moments = GroupMoments.from_arrays(X, groups)
+    for a, (_, mean, scatter) in enumerate(reference_moments(X, groups).values()):
+        assert moments.means[a] == pytest.approx(mean.astype(float), rel=1e-12)
+        assert moments.scatters[a] == pytest.approx(scatter.astype(float), abs=1e-8)
+
+
+def test_groups_beyond_256_are_not_mixed_up():
+    rng = np.random.default_rng(7)
+    groups = rng.permutation(np.repeat(np.arange(600), 4))
+    X = rng.standard_normal((len(groups), 3)) + groups[:, None]
+    means = GroupMoments.from_arrays(X, groups).means
+    assert_close(means, np.array([X[groups == a].mean(axis=0) for a in range(600)]))
+
+
 def test_a_group_that_appears_late_is_added_in_its_place(table):
     X, groups = table
     parts = [GroupMoments.from_arrays(X[groups == g], groups[groups == g]) for g in ("c", "a", "b")]
