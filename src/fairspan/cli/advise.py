@@ -9,14 +9,16 @@ from typing import Any
 from fairspan.cli import OK, UsageError, console, summary
 from fairspan.cli.arguments import (
     add_clip_argument,
+    add_json_argument,
     add_number,
     add_scale_arguments,
     add_small_group_arguments,
+    add_table_arguments,
     check_model_arguments,
     clip_note,
     small_groups_of,
 )
-from fairspan.cli.data import add_json_argument, add_table_arguments, load_data
+from fairspan.cli.data import load_data
 from fairspan.cli.matrix import check_has_rows
 from fairspan.frontier.advice import ALL, Advice
 from fairspan.frontier.advise import advise

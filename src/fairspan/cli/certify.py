@@ -10,8 +10,12 @@ import numpy as np
 
 from fairspan import words
 from fairspan.cli import NOT_PROVED, OK, UsageError, console, summary
-from fairspan.cli.arguments import add_comparison_arguments, add_number, reference_of
-from fairspan.cli.data import add_json_argument
+from fairspan.cli.arguments import (
+    add_comparison_arguments,
+    add_json_argument,
+    add_number,
+    reference_of,
+)
 from fairspan.ground import defaults
 from fairspan.judging.certify import CertifiedResult, certify
 from fairspan.moments import file as moments_file

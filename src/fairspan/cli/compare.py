@@ -20,16 +20,18 @@ from fairspan import words
 from fairspan.cli import OK, UsageError, console, in_options, summary
 from fairspan.cli.arguments import (
     add_clip_argument,
+    add_json_argument,
     add_model_arguments,
     add_number,
     add_small_group_arguments,
+    add_table_arguments,
     check_enough,
     check_model_arguments,
     check_output,
     clip_note,
     small_groups_of,
 )
-from fairspan.cli.data import Data, add_json_argument, add_table_arguments, load_data
+from fairspan.cli.data import Data, load_data
 from fairspan.cli.fit import estimator
 from fairspan.cli.matrix import check_has_rows
 from fairspan.estimators.convex import ConvexFairPCA

@@ -50,63 +50,6 @@ Data = TableRows
 """Rows of a table, ready for a fit."""
 
 
-def add_table_arguments(parser: argparse.ArgumentParser, *, groups: bool = True) -> None:
-    """Say how a table is read and which columns play which role."""
-    table = parser.add_argument_group("the table")
-    if groups:
-        table.add_argument(
-            "-s",
-            "--sensitive",
-            action="append",
-            metavar="COLUMN",
-            help="the column that defines the groups; several are intersected (repeat it)",
-        )
-        text = "cut a sensitive column of numbers into 4 groups of about equal size, or at A,B,.."
-        table.add_argument("--bin", action="append", metavar="COLUMN:4|A,B,..", help=text)
-        table.add_argument("--weight", metavar="COLUMN", help="how often each row counts")
-        text = "the column that a model will predict; it is not used as a feature"
-        table.add_argument("--target", metavar="COLUMN", help=text)
-        table.add_argument(
-            "--features",
-            nargs="+",
-            action="extend",
-            metavar="COLUMN",
-            help="use these columns only",
-        )
-        table.add_argument(
-            "--drop", nargs="+", action="extend", metavar="COLUMN", help="use all columns but these"
-        )
-        table.add_argument(
-            "--one-hot",
-            nargs="+",
-            action="extend",
-            metavar="COLUMN[=A,B,..]",
-            help="turn text into a column of zeros and ones for each value; all: every text column",
-        )
-    what = "what to do about missing values (blank, NA, NaN, null): "
-    if groups:
-        text = (
-            f"{what}refuse, drop-rows, or fill them in by the mean, median or most-frequent value "
-            "of their column; or COLUMN=VALUE (repeat it; default: refuse)"
-        )
-        table.add_argument("--missing", action="append", metavar="RULE", help=text)
-    else:
-        text = f"{what}refuse or drop-rows (default: fill them in as for the fit, or refuse)"
-        table.add_argument("--missing", choices=["refuse", "drop-rows"], help=text)
-    table.add_argument("--separator", help="between csv cells: , ; | or tab (default: detected)")
-    text = "the decimal mark of a csv file: . or , (default: .)"
-    table.add_argument("--decimal", metavar="MARK", help=text)
-    table.add_argument("--sheet", metavar="NAME", help="the sheet of a spreadsheet to read")
-    table.add_argument(
-        "--encoding", help="of a csv file (default: utf-8, or as its byte-order mark says)"
-    )
-
-
-def add_json_argument(parser: argparse.ArgumentParser) -> None:
-    """Let programs read the answer."""
-    parser.add_argument("--json", action="store_true", help="answer in JSON, numbers in full")
-
-
 @contextmanager
 def opened(options: argparse.Namespace) -> Iterator[Files]:
     """Open the table of the options, and show how far its reading is."""

@@ -11,14 +11,13 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from fairspan.cli import OK, UsageError, checking_arguments, console, summary
-from fairspan.cli.arguments import add_number, check_output
-from fairspan.cli.data import (
-    Data,
+from fairspan.cli.arguments import (
     add_json_argument,
+    add_number,
     add_table_arguments,
-    load_data,
-    target_of,
+    check_output,
 )
+from fairspan.cli.data import Data, load_data, target_of
 from fairspan.cli.matrix import check_has_rows
 from fairspan.downstream import Choice, DownstreamResult, assess_downstream
 from fairspan.downstream.candidates import METHODS

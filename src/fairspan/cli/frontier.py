@@ -14,14 +14,16 @@ from fairspan import words
 from fairspan.cli import OK, console, summary
 from fairspan.cli.arguments import (
     add_clip_argument,
+    add_json_argument,
     add_model_arguments,
     add_small_group_arguments,
+    add_table_arguments,
     check_model_arguments,
     check_output,
     reference_of,
     small_groups_of,
 )
-from fairspan.cli.data import Data, TableMoments, add_json_argument, add_table_arguments
+from fairspan.cli.data import Data, TableMoments
 from fairspan.cli.fit import load, rows_to_clip
 from fairspan.cli.matrix import WideData, is_sparse, load_matrix
 from fairspan.estimators.clipping import clipped

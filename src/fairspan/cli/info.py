@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairspan.cli import OK, console, summary
-from fairspan.cli.data import add_json_argument
+from fairspan.cli.arguments import add_json_argument
 from fairspan.cli.moments import groups_table, moments_document
 from fairspan.ground.archive import format_of
 from fairspan.ground.listed import listed

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from fairspan.cli import OK, UsageError, console, summary
-from fairspan.cli.arguments import check_output
-from fairspan.cli.data import add_json_argument
+from fairspan.cli.arguments import (
+    add_json_argument,
+    check_output,
+)
 from fairspan.cli.moments import groups_table, moments_document
 from fairspan.ground.types import Label
 from fairspan.moments import file as moments_file

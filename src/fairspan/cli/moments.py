@@ -7,8 +7,13 @@ import shlex
 from typing import Any
 
 from fairspan.cli import OK, UsageError, console, summary
-from fairspan.cli.arguments import add_count_argument, check_output
-from fairspan.cli.data import add_json_argument, add_table_arguments, is_moments, load_table_moments
+from fairspan.cli.arguments import (
+    add_count_argument,
+    add_json_argument,
+    add_table_arguments,
+    check_output,
+)
+from fairspan.cli.data import is_moments, load_table_moments
 from fairspan.moments import file as moments_file
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.words import group_name, number

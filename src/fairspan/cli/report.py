@@ -10,8 +10,10 @@ from typing import Any
 from fairspan.cli import OK
 from fairspan.cli.arguments import (
     add_clip_argument,
+    add_json_argument,
     add_model_arguments,
     add_small_group_arguments,
+    add_table_arguments,
     check_model_arguments,
     check_output,
     clip_note,
@@ -19,15 +21,7 @@ from fairspan.cli.arguments import (
     small_groups_of,
 )
 from fairspan.cli.console import Progress, answer, made_page, paragraph
-from fairspan.cli.data import (
-    Data,
-    add_json_argument,
-    add_table_arguments,
-    is_moments,
-    load_data,
-    load_moments,
-    target_of,
-)
+from fairspan.cli.data import Data, is_moments, load_data, load_moments, target_of
 from fairspan.cli.matrix import refuse_sparse
 from fairspan.cli.summary import verdict_document
 from fairspan.ground.atomic import replacing

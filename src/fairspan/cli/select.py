@@ -12,15 +12,17 @@ from fairspan.cli import OK, UsageError, console, summary
 from fairspan.cli.arguments import (
     add_comparison_arguments,
     add_count_argument,
+    add_json_argument,
     add_number,
     add_scale_arguments,
     add_small_group_arguments,
+    add_table_arguments,
     check_enough,
     check_output,
     reference_of,
     small_groups_of,
 )
-from fairspan.cli.data import Data, add_json_argument, add_table_arguments, load_data
+from fairspan.cli.data import Data, load_data
 from fairspan.cli.matrix import check_has_rows
 from fairspan.ground import defaults
 from fairspan.moments.file import check_counts

@@ -12,9 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fairspan.cli import OK, UsageError
-from fairspan.cli.arguments import check_output
+from fairspan.cli.arguments import (
+    add_json_argument,
+    add_table_arguments,
+    check_output,
+)
 from fairspan.cli.console import answer
-from fairspan.cli.data import add_json_argument, add_table_arguments, opened, read_features
+from fairspan.cli.data import opened, read_features
 from fairspan.cli.matrix import is_sparse, load_rows
 from fairspan.ground.atomic import replacing
 from fairspan.ground.extras import needing
