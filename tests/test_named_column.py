@@ -137,7 +137,7 @@ def test_several_names_mean_intersections(make):
     np.testing.assert_array_equal(named.transform(frame), given.transform(FRAME))
     with pytest.raises(ValueError, match="'age' in sensitive_features is not a column of X"):
         named.fit(frame, sensitive_features=["race", "age"])
-    with pytest.raises(ValueError, match="has 'race' twice"):
+    with pytest.raises(ValueError, match="names the column 'race' twice"):
         named.fit(frame, sensitive_features=["race", "race"])
 
 

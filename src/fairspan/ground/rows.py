@@ -333,7 +333,7 @@ def _names(X: Any, given: Any, parameter: str) -> list[str]:
         raise ValueError(f"{which} not a column of X, whose columns are {listed(columns)}.")
     twice = next((name for name in asked if asked.count(name) > 1), None)
     if twice is not None:
-        raise ValueError(f"{parameter} has {twice!r} twice; name each column once.")
+        raise ValueError(f"{parameter} names the column {twice!r} twice.")
     return asked
 
 

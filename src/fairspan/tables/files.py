@@ -125,7 +125,7 @@ def find_parts(paths: Any) -> list[FilePart]:
             raise TypeError(f"paths={paths!r} holds {path!r}; give paths of files or folders.")
     parts = [part for path in given for part in _parts(os.fspath(path))]
     if not parts:
-        raise ValueError(f"paths={paths!r} holds no files; known are {KNOWN}.")
+        raise ValueError(f"paths={paths!r} holds no files that end in {KNOWN}.")
     _check_once(parts)
     kinds = sorted({known_kind(part.path) for part in parts})
     if len(kinds) > 1:
@@ -136,8 +136,8 @@ def find_parts(paths: Any) -> list[FilePart]:
     for part in parts:
         if list(part.keys) != list(parts[0].keys):
             raise ValueError(
-                f"{part.path!r} lies in folders that give the columns {list(part.keys)}, but "
-                f"{parts[0].path!r} in such that give {list(parts[0].keys)}."
+                f"{part.path!r} has the columns {list(part.keys)} from its folders, but "
+                f"{parts[0].path!r} has {list(parts[0].keys)}; use the same folders for all."
             )
     return parts
 

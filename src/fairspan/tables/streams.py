@@ -77,8 +77,8 @@ def rows_from_files(
     if _are_matrices(paths, sensitive):
         if features is not None or options.keys() - {"weight"}:
             raise ValueError(
-                "Files of matrices have no columns to choose from; of the options they take only "
-                "weight, .npy files with a weight for each row."
+                "Files of matrices have no columns to choose from; the only option for them is "
+                "weight=..., .npy files with a weight for each row."
             )
         return _matrices(paths, sensitive, options.get("weight"), engine)
     dialect = Dialect(
