@@ -43,17 +43,27 @@ def published_mixtures(
     """
     C = _perturbed(moments.covariances, noise)
     best = np.linalg.eigvalsh(C)[:, -k:].sum(axis=1)
-    d = moments.n_features
-    weights = np.full((len(rates), len(C)), 1 / len(C))
-    total = np.zeros((len(rates), d, d))
-    for _ in range(STEPS):
+    d, n = moments.n_features, len(rates)
+    weights = np.full((n, len(C)), 1 / len(C))
+    total, last, left = np.zeros((n, d, d)), np.zeros((n, d, d)), np.full(n, STEPS)
+    mark = weights.copy(), total.copy(), left.copy()
+    for step in range(1, STEPS + 1):
+        walking = np.flatnonzero(left)
         combined = (weights @ C.reshape(len(C), -1)).reshape(-1, d, d)
-        V = np.linalg.eigh(combined)[1][:, :, -k:]
-        last = V @ V.transpose(0, 2, 1)
-        total += last
+        V = np.linalg.eigh(combined[walking])[1][:, :, -k:]
+        last[walking] = V @ V.transpose(0, 2, 1)
+        total[walking] += last[walking]
+        left[walking] -= 1
         losses = best - np.einsum("aij,rij->ra", C, last)
         weights = weights * np.exp(np.asarray(rates)[:, None] * losses)
         weights /= weights.sum(axis=1, keepdims=True)
+        # Weights equal to those at the mark, bit by bit, repeat all that followed it: whole rounds
+        # are added at once. Marks at powers of two find rounds of any length.
+        for i in np.flatnonzero((left > 0) & (weights == mark[0]).all(axis=1)):
+            rounds, left[i] = divmod(left[i], mark[2][i] - left[i])
+            total[i] += rounds * (total[i] - mark[1][i])
+        if step & (step - 1) == 0:
+            mark = weights.copy(), total.copy(), left.copy()
     mean = total / STEPS
     takes_mean = _slip(C, best, mean) < _slip(C, best, last)
     return np.where(takes_mean[:, None, None], mean, last)
