@@ -256,6 +256,10 @@ def test_stored_rates_are_what_the_page_says():
     page = " ".join((ROOT / "docs" / "convergence.md").read_text(encoding="utf-8").split())
     for row in stored:
         assert (np.array(row["smallest_gaps"]) <= row["bounds"]).all()
+    cases = {(row["data"], row["fairness_weight"]) for row in stored}
+    assert len(stored) == len(cases) == 2 * 6
+    assert {weight for _, weight in cases} == {0.5, 2.5}
+    assert all(row["steps"] == [10, 100, 1000, 10000] for row in stored)
     at = stored[0]["steps"].index(1000)
     trivial = sum(row["bounds"][at] > 2 * row["lipschitz_constant"] for row in stored)
     assert f"in {trivial} of the {len(stored)} cases" in page

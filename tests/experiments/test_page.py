@@ -106,7 +106,44 @@ def test_claims_are_those_counted():
     assert f"smallest out-of-sample ARE on {are['ours']}." in WORDS
 
 
+def test_the_commands_on_the_page_made_the_stored_files():
+    block = PAGE.split("```sh")[1].split("```")[0].replace("\\\n", " ")
+    found = {}
+    for line in re.findall(r"fairspan reproduce \$table (.*)", block):
+        words = [part.split() for part in re.split(r" --| *--(?=methods)", line) if part]
+        options = {name: values for name, *values in words}
+        folder = options["output"][0].removeprefix("docs/reproduction/")
+        found[folder] = options["methods"], options.get("datasets", [*published.datasets()][:-1])
+    assert set(found) == {"published", "published/fairpca", "published/cfpca"}
+    for folder, (methods, datasets) in found.items():
+        for target in PAPER:
+            rows = read(f"{folder}/{target}.csv")
+            expected = {(name, method) for name in datasets for method in methods}
+            assert {(row["dataset"], row["method"]) for row in rows} == expected
+
+
+def test_pca_has_the_smallest_in_sample_are():
+    rows = read("table-insample.csv")
+    least = {row["dataset"]: float(row["are"]) for row in rows if row["method"] == "pca"}
+    assert len(least) == 14
+    for row in rows:
+        assert float(row["are"]) >= least[row["dataset"]] * (1 - 1e-9)
+
+
+def test_angles_on_the_page_are_those_of_figure_1():
+    angles = {
+        (row["method"], row["fairness_weight"]): float(row["angle"])
+        for row in read("figure1.csv")
+        if row["source"] == "population"
+    }
+    equal, between = angles["rfpca", "1"], angles["rfpca", "0.25"]
+    assert f"from {angles['pca', '0']:.1f} degrees (PCA) to {equal:.1f} degrees" in WORDS
+    assert f"FairPCA is at {angles['fairpca', '0']:.1f}." in WORDS
+    assert f"0.25 is at {between:.1f} degrees, and weight 1 reaches {equal:.1f}." in WORDS
+
+
 def test_sizes_are_the_paper_s():
+    assert len(read("table-datasets.csv")) == 15
     for row in read("table-datasets.csv"):
         assert (int(row["n"]), int(row["d"])) == published.datasets()[row["dataset"]][1:3]
 
