@@ -234,7 +234,61 @@ def test_leakage_is_one_for_separate_groups_and_small_for_equal_ones():
     assert metrics.linear_leakage(V, apart, groups) == pytest.approx(1.0)
     assert metrics.linear_leakage(V, apart, groups, held_out=True) == pytest.approx(1.0)
     three = np.repeat(["a", "b", "c", "a"], 100)
-    assert metrics.linear_leakage(V, X + 20.0 * (three == "c")[:, None], three) == pytest.approx(1)
+    for name in "ac":  # the first group and the last
+        apart = X + 20.0 * (three == name)[:, None]
+        assert metrics.linear_leakage(V, apart, three) == pytest.approx(1.0)
+
+
+def machine_s_distance(seen, y_seen, new, y_new, cost, rule):
+    """The distance of new rows under scikit-learn's machine."""
+    counting = "balanced" if rule == "balanced" else None
+    machine = SVC(kernel="linear", C=cost, class_weight=counting, tol=1e-8).fit(seen, y_seen)
+    scores = new @ machine.coef_[0]
+    return ks_2samp(scores[y_new > 0], scores[y_new < 0]).statistic
+
+
+def folds_of(y, n_folds, seed):
+    order = np.arange(len(y))
+    np.random.RandomState(seed).shuffle(order)
+    for chunk in np.array_split(order, n_folds):
+        yield order[~np.isin(order, chunk)], chunk
+
+
+def best_cost(Z, y, costs, n_folds, seed, rule):
+    sums = [
+        sum(
+            machine_s_distance(Z[into], y[into], Z[out], y[out], cost, rule)
+            for into, out in folds_of(y, n_folds, seed)
+        )
+        for cost in costs
+    ]
+    return costs[int(np.argmax(sums))], np.ptp(sums)
+
+
+@pytest.mark.parametrize("rule", ["balanced", "published"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_cost_and_the_distance_are_those_of_its_description(seed, rule):
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(90) < 0.4, 1.0, -1.0)
+    X = rng.standard_t(2, size=(90, 4)) * [4, 2, 1, 1] + (0.8 * y)[:, None]
+    options = {"costs": (1e-4, 1.0), "n_folds": 3, "random_state": seed, "rule": rule}
+    search = options["costs"], 3, seed, rule
+
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    cost, differ = best_cost(Z, y, *search)
+    assert differ > 1e-3
+    expected = machine_s_distance(Z, y, Z, y, cost, rule)
+    assert metrics.linear_leakage(np.eye(4), X, y, **options) == pytest.approx(expected)
+
+    # Held out, a fold is scaled, its cost chosen and its rule found by the other folds alone.
+    parts = []
+    for into, out in folds_of(y, 3, seed):
+        mean, spread = X[into].mean(axis=0), X[into].std(axis=0)
+        seen, new = (X[into] - mean) / spread, (X[out] - mean) / spread
+        cost, _ = best_cost(seen, y[into], *search)
+        parts.append(machine_s_distance(seen, y[into], new, y[out], cost, rule))
+    found = metrics.linear_leakage(np.eye(4), X, y, held_out=True, **options)
+    assert found == pytest.approx(np.mean(parts))
 
 
 def unequal(rng, n=400):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.model_selection import KFold
 
 from fairspan import RobustFairPCA
 from fairspan.experiments.methods import method
@@ -53,6 +54,21 @@ def test_scores_from_moments_are_those_of_rows(whole, seed, rng):
         assert found.are == pytest.approx(reference.total_error(P, part.X), rel=1e-12)
         assert found.abdiff == pytest.approx(reference.error_gap(P, train, part), rel=1e-9)
         assert abs(found.group_errors[0] - found.group_errors[1]) == found.abdiff
+
+
+def test_folds_fit_and_judge_the_rows_of_the_reference(whole, rng):
+    root = rng.normal(size=(6, 6))
+    P = root @ root.T / 20
+    train = reference.split(whole.X, whole.groups, 2).train
+    cuts = KFold(3, shuffle=True, random_state=2).split(train.X)
+    for stage, (inside, outside) in zip(Trial.of(whole, 2, SETTINGS).folds, cuts, strict=True):
+        raw = train.take(inside), train.take(outside)
+        fold = reference.standardised(*raw)
+        np.testing.assert_array_equal(stage.train.X, fold.train.X)
+        # Only ARE is about rows that the fold has standardised again.
+        found = stage.judge.scores(P)
+        assert found.are == pytest.approx(reference.total_error(P, fold.test.X), rel=1e-12)
+        assert found.abdiff == pytest.approx(reference.error_gap(P, *raw), rel=1e-9)
 
 
 def test_abdiff_on_globally_centred_rows_is_the_difference_of_plain_group_errors(whole, rng):
