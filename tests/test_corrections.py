@@ -135,6 +135,7 @@ def test_6_the_last_iterate_has_more_than_twice_the_smallest_gap(ridge):
     assert history.gaps[-1] > 2 * history.gaps.min()
 
 
+WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 RANGES = ((-0.005, 0.005), (0.005, 2.0))
 """At the minimum to two digits of a percent, and up to 2 % above it."""
 
@@ -145,7 +146,7 @@ def test_7_how_far_above_the_minimum_descents_end_is_what_was_measured():
     excess = sorted(100 * row["descent_excess"] for row in json.loads(stored.read_text()))
     assert len(excess) == 14
     counts = [sum(low <= percent < high for percent in excess) for low, high in RANGES]
-    at, near = ("no one two three four five six seven eight".split()[count] for count in counts)
+    at, near = (WORDS[count] for count in counts)
     *others, last = (f"{float(f'{percent:.2g}'):g}" for percent in excess[sum(counts) :])
     page = " ".join((folder / "docs" / "solvers.md").read_text(encoding="utf-8").split())
     shown = f"on {near} within 2 % above it, on the others {', '.join(others)} and {last} % above."

@@ -91,13 +91,15 @@ def test_descents_are_those_of_the_lost_directions_one_by_one(moments):
         np.testing.assert_allclose(V @ V.T, np.eye(5) - U @ U.T, atol=1e-9)
 
 
-def test_the_descent_of_the_text_has_random_starts_only_and_last_iterates(moments):
-    settings = Settings(solver="subgradient", descent_steps=12, n_components=2)
+# With weight 0 and one step a start at PCA would win; with weight 1.5 an earlier iterate would.
+@pytest.mark.parametrize(("chosen", "steps"), [(6, 1), (9, 12)])
+def test_the_descent_of_the_text_has_random_starts_only_and_last_iterates(moments, chosen, steps):
+    settings = Settings(solver="subgradient", descent_steps=steps, n_components=2)
     robust = method("rfpca", settings, 7)
-    (fit,) = robust.fits(moments, [9])
+    (fit,) = robust.fits(moments, [chosen])
     drawn = np.linalg.qr(np.random.default_rng(7).standard_normal((20, 5, 2)))[0]
     starts = [np.linalg.qr(V, mode="complete")[0][:, 2:] for V in drawn]
-    U = lost_directions(moments, 12, starts, **robust.grid[9])
+    U = lost_directions(moments, steps, starts, **robust.grid[chosen])
     np.testing.assert_allclose(fit.matrix, np.eye(5) - U @ U.T, atol=1e-9)
 
 

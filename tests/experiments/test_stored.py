@@ -64,8 +64,9 @@ ON_FACES = Settings(n_folds=2, scale=False, descent_steps=500)
 @pytest.mark.parametrize("target", ["lfw", "claims"])
 def test_faces_are_centred_but_not_scaled_with_two_folds(target):
     tasks = TARGETS[target].tasks(outputs.Request(STORED, Settings()))
-    settings = {task.arguments[3] for task in tasks if task.dataset == "lfw"}
-    assert settings == {ON_FACES}
+    arguments = [task.arguments for task in tasks if task.dataset == "lfw"]
+    assert {settings for *_, settings in arguments} == {ON_FACES}
+    assert {"pca", "rfpca", "fairpca"} <= {name for _, _, name, _ in arguments}
     assert "values are in [0, 1], centred but not scaled, with two folds" in WORDS
 
 
