@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 _ORDER = [
+    "adult.py",
     "credit.py",
     "intersections.py",
     "downstream.py",
