@@ -188,7 +188,9 @@ CASES = {
         notes=(COUNTS,),
     ),
     "a column without a name": Case("x,,g\n1,2,u\n", refusal="column 2 of"),
-    "two columns without a name": Case(",,g\n1,2,u\n", refusal="columns of the same name: ['']"),
+    "two columns without a name": Case(
+        ",,g\n1,2,u\n", refusal="names 1 of 3 columns ('g'): name every column there, and remove"
+    ),
     "a name twice": Case("x, x,g\n1,2,u\n", refusal="columns of the same name: ['x']; rename"),
     "a header only": Case("x,y,g\n", refusal="has no rows."),
     "nothing": Case("", refusal="is empty; a csv file begins with column names"),
@@ -281,9 +283,8 @@ CASES = {
     ),
     "commas before three digits": Case(
         'x,y,g\n"1,234",2,u\n"12,345",4,v\n',
-        refusal="Numbers in 'x' have marks between thousands: remove these from the file. Leave "
-        "out columns with drop=['x'], or name the columns to use with features=[...]. If what "
-        "looks like thousands are decimal commas, use decimal=','.",
+        refusal="Numbers in 'x' have a comma: use decimal=',' if it is a decimal comma, and remove "
+        "it from the file if it separates thousands.",
     ),
     "missing values in every row": Case(
         "x,y,g\n,2,u\n3,,v\n",

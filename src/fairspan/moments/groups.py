@@ -131,11 +131,8 @@ def check_sizes(n_groups: int, n_rows: int) -> None:
     if n_groups > _MANY and 2 * n_groups > n_rows:
         raise ValueError(
             f"sensitive_features has {n_groups} different values in {n_rows} rows, so most groups "
-            "would have a single row. Cut a number or a date into a few intervals first, for "
-            "instance with pandas.qcut(values, 4) or numpy.digitize(values, edges), and leave out "
-            "columns that number the rows. If the groups are really that small, fit "
-            "GroupMoments.from_groups(X, fairspan.moments.groups.encode_groups(values)) with "
-            "fit_moments."
+            "would have a single row. Choose a column with fewer values, or cut numbers into a few "
+            "intervals first, for instance with pandas.qcut(values, 4)."
         )
 
 

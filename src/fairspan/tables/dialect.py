@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from fairspan.ground.listed import listed
 from fairspan.ground.parameters import check_choice
 from fairspan.tables.findings import TableError, check_once
 from fairspan.tables.pieces import number_of
@@ -51,8 +52,14 @@ def check_names(path: str, names: list[str]) -> bool:
             f"{path!r} is not a text file, or needs for instance encoding='utf-16-{order}'."
         )
     "".join(names).encode()  # raises where the bytes are not of the encoding
-    check_once(path, names)
     named = [name for name in names if name]
+    if named and len(names) - len(named) > 1:
+        raise TableError(
+            f"the first line of {path!r} names {len(named)} of {len(names)} columns "
+            f"({listed(named, most=3)}): name every column there, and remove lines above the "
+            "column names."
+        )
+    check_once(path, names)
     is_counted = named == [str(i) for i in range(len(named))] != []
     if not is_counted and all(number_of(name) is not None for name in named):
         raise TableError(

@@ -145,9 +145,12 @@ def _naming(path: str) -> Iterator[None]:
     except (TableError, ImportError, MemoryError):
         raise
     except UnicodeError as error:
+        given = getattr(error, "encoding", "its encoding")
+        # What spreadsheets write on Windows; every byte is a letter of latin-1.
+        other = "cp1252" if given == "utf-8" else "latin-1"
         raise TableError(
-            f"{path!r} is not text in {getattr(error, 'encoding', 'its encoding')}; if it is a csv "
-            "file, name its encoding, for instance encoding='latin-1'."
+            f"{path!r} is not text in {given}; if it is a csv file, name its encoding, for "
+            f"instance encoding={other!r}."
         ) from None
     except Exception as error:
         hint = ""

@@ -17,12 +17,12 @@ SHOWN, CATEGORIES, _TYPED = 6, 20, 20
 """Columns that are named as examples; a column with more different texts is hardly one of
 categories; columns that are named where the names are to be typed."""
 _DECIMAL = re.compile(r"[-+]?\d*,\d+(e[-+]?\d+)?", re.IGNORECASE)
-_THOUSANDS = re.compile(r"[-+]?\d{1,3},\d{3}")
 _POINT = re.compile(r"[-+]?\d*\.\d+(e[-+]?\d+)?", re.IGNORECASE)
 _GROUPED = re.compile(
     r"[-+]?\d[\d.,]*[.,][\d.,]*|[-+]?\d{1,3}([ \u00a0\u202f'\u2019]\d{3})+([.,]\d*)?"
 )
 _UNITS = re.compile(r"[-+]?[$\u00a3\u00a5\u20ac]? ?[-+]?\d[\d.,]* ?[%$\u00a3\u00a5\u20ac]?")
+_MINUS = re.compile(r"[\u2212\u2013] ?\d*[.,]?\d+")
 _MARK = re.compile(r"[^\w\s]+")
 _DATE = re.compile(r"\d{4}([-/.])\d\d?\1\d\d?([T ].*)?|\d\d?([-/.])\d\d?\3(\d{4}|\d\d)( .*)?")
 _DATES = ("date", "time", "duration")
@@ -136,7 +136,7 @@ def not_numbers(
             f" Numbers in {found} have a comma: use decimal=',' if it is a decimal comma, and "
             "remove it from the file if it separates thousands."
         )
-    if found := _of(kinds, "grouped", "thousands"):
+    if found := _of(kinds, "grouped"):
         sentence += f" Numbers in {found} have marks between thousands: remove these from the file."
     if found := _of(kinds, "point"):
         sentence += (
@@ -145,6 +145,8 @@ def not_numbers(
         )
     if found := _of(kinds, "units"):
         sentence += f" Numbers in {found} have signs such as % or $: remove these from the file."
+    if found := _of(kinds, "minus"):
+        sentence += f" Minus signs in {found} are not hyphens: write - in the file."
     if found := _of(kinds, "mark"):
         sentence += f" Where marks in {found} stand for missing values, leave those cells blank."
     if found := _of(kinds, "stray"):
@@ -162,8 +164,6 @@ def not_numbers(
             zeros = "turn each category into a column of zeros and ones with"
             sentence += f", {zeros} {_keyword('one_hot', few)}"
         sentence += ", or name the columns to use with features=[...]."
-    if "thousands" in kinds.values():
-        sentence += " If what looks like thousands are decimal commas, use decimal=','."
     if weight in text:
         sentence += f" weight={weight!r} must be a column of numbers."
     return sentence
@@ -175,12 +175,12 @@ def _kind(met: Mapping[str, str | None], is_type: bool) -> str:
         (name,) = met
         return "date" if name.startswith(_DATES) else "category" if "string" in name else "other"
     patterns = {
-        "thousands": _THOUSANDS,
         "decimal": _DECIMAL,
         "date": _DATE,
         "point": _POINT,
         "grouped": _GROUPED,
         "units": _UNITS,
+        "minus": _MINUS,
         "mark": _MARK,
     }
     usual = "category" if len(met) <= CATEGORIES else "other"
