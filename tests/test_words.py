@@ -84,7 +84,7 @@ NARROWS = "There, RobustFairPCA narrows the gap to 0.9 % for 0.5 % more total er
         (
             {"labels": ["a"], "errors": ([1.0], [1.0])},
             (
-                "There is only one group, so there is nothing to compare: the result is PCA.",
+                "There are fewer than two groups to compare, so the result is PCA.",
                 PROVED,
             ),
         ),
@@ -346,7 +346,7 @@ RANGES = "Ranges are 95 % intervals."
         (
             VERDICT,
             {"pvalue": None, "errors": (), "rows": (300, 1), "sizes": (300.0, 1.0), "change": None},
-            "No statement about groups: b (1) has fewer than 5 rows.",
+            "No statement about groups: fewer than 5 rows in b (1).",
         ),
         (
             SEVERAL,

@@ -7,6 +7,7 @@ solved through :func:`fairspan.solvers.solve` claims the same about the same dat
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,10 +19,11 @@ from fairspan.exceptions import NoGroupsWarning, SmallGroupWarning
 from fairspan.ground.listed import listed
 from fairspan.ground.parameters import check_components, check_flag, is_integer
 from fairspan.ground.rows import FITTED, check_memory
-from fairspan.ground.types import UNIT, FloatArray
+from fairspan.ground.types import UNIT, FloatArray, Label
 from fairspan.ground.warn import warn
 from fairspan.moments.from_rows import hidden_by, pooled_scale, warn_of_hidden_features
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.groups import SMALL
 from fairspan.moments.second_moments import Stack
 from fairspan.moments.summary import GroupSummary
 from fairspan.objectives.counting import Counting
@@ -253,8 +255,10 @@ def warn_of_small_groups(
         )
 
 
-def ask_for_groups(y_given: bool) -> str:
+def ask_for_groups(y_given: bool, labels: Collection[Label] = ()) -> str:
     """Say how groups are given; scikit-learn's users may have given them as y, which is ignored."""
+    if SMALL in labels:
+        return "Small groups are merged: lower min_rows, or leave out small_groups."
     asked = " y is ignored; if it holds the groups, pass sensitive_features=y." if y_given else ""
     return f"sensitive_features=... must have two values or more.{asked}"
 

@@ -110,6 +110,7 @@ def test_groups_that_are_cut_come_in_the_order_of_their_numbers(folder, call):
         ("8 070", "", "have marks between thousands: remove these"),
         ("-3.5%", "", "have signs such as % or $: remove these"),
         ("$12", "", "have signs such as % or $: remove these"),
+        ("\u22121.5", "", "Minus signs in 'a' are not hyphens: write - in the file."),
         ("?", "", "stand for missing values, leave those cells blank"),
         ("1.5", "--decimal ,", "have a point: leave out --decimal , if it is"),
         ("1.5", "--bin sex:4", "--bin cuts numbers only: leave it out for 'sex'"),
@@ -236,3 +237,12 @@ def test_options_that_take_columns_may_be_repeated(folder, call):
         for given in ("a b", "a --features b")
     ]
     assert both[0] == both[1]
+
+
+def test_groups_that_are_all_small_leave_pca_and_say_so(folder, call):
+    rows = [[i % 7, (3 * i) % 5, f"g{i // 2:02d}"] for i in range(40)]
+    write_csv(folder / "t.csv", ["a", "b", "g"], rows)
+    code, out, err = call("fit t.csv -s g -k 1 --small-groups total-only")
+    assert code == 0
+    assert "There are fewer than two groups to compare, so the result is PCA." in out
+    assert "lower --min-rows, or leave out --small-groups" in " ".join(err.split())

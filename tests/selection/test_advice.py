@@ -110,7 +110,7 @@ def test_a_group_of_very_few_rows_proves_nothing():
     assert found.too_small == ("b",)
     assert np.isnan(found.pca_gap_interval).all()
     assert np.isnan(found.pca_error_intervals).all()
-    assert "No statement about groups: b (1) has fewer than 5 rows.\n" in str(found)
+    assert "No statement about groups: fewer than 5 rows in b (1).\n" in str(found)
     assert " to " not in str(found).partition("With 2 components")[0]
 
 

@@ -86,6 +86,7 @@ _WORDS = {
     "rule=": "--rule ",
     "jobs=": "--jobs ",
     "checkpoint=": "--resume ",
+    "pandas.qcut(values, 4)": "--bin COLUMN:4",
     "X has n_samples=1; 1 sample is too few": "the table has one row",
     "X holds": "the table holds",
     "y has": "the target has",

@@ -142,8 +142,10 @@ def columns_table(model: Any, columns: Columns) -> str:
     heads = [f"component {j + 1}" for j in shown]
     title = "categories of a column together; share in"
     table = console.table([title, "variance kept", *heads], rows)
-    more = len(shares) > _COLUMNS
-    return table + f"\n({_COLUMNS} of {len(shares)} columns; --json lists all)" * more
+    k = len(model.components_)
+    left_out = {"columns": (len(rows), len(shares)), "components": (len(shown), k)}
+    parts = [f"{a} of {b} {what}" for what, (a, b) in left_out.items() if a < b]
+    return table + f"\n({' and '.join(parts)}; --json lists all)" * bool(parts)
 
 
 def opening(options: Any, moments: GroupMoments, data: Any | None, more: str = "") -> list[str]:

@@ -366,7 +366,7 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, RouteMixin):
             warn(
                 "There are fewer than two groups to compare, so "
                 f"fairness_weight={self.fairness_weight} has no effect; set it to 0 for plain PCA. "
-                f"{ask_for_groups(self._y_given)}",
+                f"{ask_for_groups(self._y_given, moments.labels)}",
                 NoGroupsWarning,
             )
 

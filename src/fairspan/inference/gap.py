@@ -155,10 +155,11 @@ def gap_test(
     sums, weights = sample.sums(errors)[units], sample.weights[units]
     codes, n_groups = place[sample.codes[units]], int(sample.compared.sum())
     means = Means.of(sums, weights, codes, n_groups)
-    overall = Means.of(sums, weights, np.zeros_like(codes), 1)
+    with np.errstate(invalid="ignore"):  # without rows to compare there is no mean
+        overall = Means.of(sums, weights, np.zeros_like(codes), 1)
     stated = means.sizes >= LEAST_ROWS
     spread = overall.variances[0] * overall.sizes[0]
-    is_rounding = bool(
+    is_rounding = n_groups > 1 and bool(
         means.means.min() <= _ROUNDING * _total_variance(sample, standardize)
         or spread <= (_ROUNDING * overall.means[0]) ** 2
     )

@@ -390,7 +390,7 @@ n_iter_
         if not counting.compares(moments) and weighted:
             warn(
                 "There are fewer than two groups to compare, so fairness_weights have no effect. "
-                f"{ask_for_groups(self._y_given)}",
+                f"{ask_for_groups(self._y_given, moments.labels)}",
                 NoGroupsWarning,
             )
         self.__dict__.pop("_y_given", None)

@@ -26,7 +26,7 @@ TEMPLATES = {
         "the test and new rows point different ways."
     ),
     "no group apart": "No difference between groups is shown ({widest}{p}).",
-    "too few": "No statement about groups: {groups} has fewer than {least} rows.",
+    "too few": "No statement about groups: fewer than {least} rows in {groups}.",
     "needs rows": "A verdict about new rows needs rows; here there are only moments.",
     # What another method changes there.
     "reduced": "{method} reduces the difference on new rows.",
@@ -54,7 +54,7 @@ TEMPLATES = {
     "marked": "* Fewer than {few} rows.",
     "left out": "No statement about {groups}: fewer than {least} rows.",
     # How PCA serves the groups, on the rows of the fit.
-    "one group": "There is only one group, so there is nothing to compare: the result is PCA.",
+    "one group": "There are fewer than two groups to compare, so the result is PCA.",
     "all kept": "All components are kept: nothing is lost, and there is nothing to choose.",
     "blurred": "With {components}, rounding hides how well PCA reconstructs the groups.",
     "equal": ("With {components}, PCA reconstructs all groups equally well on the fitted rows."),
