@@ -114,19 +114,32 @@ def test_weights_are_named_as_pca_where_pca_with_them_serves_every_group_better(
     assert told == {True, False}
 
 
-def test_pca_whose_eigenvalues_are_tied_is_not_named():
+@pytest.mark.parametrize("first", [0, 1])
+def test_all_weight_is_on_the_one_group_that_can_gain_least(first):
+    X, groups = rows(2, 2)
+    own = np.linalg.eigvalsh(GroupMoments.from_arrays(X, groups).second_moments[first])[:-2].sum()
+    given = np.full(2, 1e3)
+    given[first] = 1.1 * own
+    found = dominating_projection(given, X, sensitive_features=groups, n_components=2)
+    assert found.group_weights.tolist() == [1.0 - first, float(first)]
+    assert found.gain == pytest.approx(found.bound) == pytest.approx(0.1 * own)
+
+
+@pytest.mark.parametrize("given", [(1.5, 1.5), (1.6, 1.5)])
+def test_pca_whose_eigenvalues_are_tied_is_not_named(given):
     """One group varies along x, the other along y: half and half, PCA keeps any direction."""
     X = np.array([[2.0, 0], [-2, 0], [0, 1], [0, -1], [1, 0], [-1, 0], [0, 2], [0, -2]])
     groups = np.repeat([0, 1], 4)
-    found = dominating_projection([1.5, 1.5], X, sensitive_features=groups, n_components=1)
-    assert found.group_errors == pytest.approx([1.25, 1.25])
+    found = dominating_projection(given, X, sensitive_features=groups, n_components=1)
+    # The errors sum to 2.5 whatever the direction, so both can gain half of what is left.
+    gain = (sum(given) - 2.5) / 2
+    assert found.group_errors == pytest.approx(np.array(given) - gain)
     assert found.group_weights == pytest.approx([0.5, 0.5])
-    assert found.gain == pytest.approx(found.bound) == pytest.approx(0.25)
+    assert found.gain == pytest.approx(found.bound) == pytest.approx(gain)
     assert found.dominates
     assert not found.is_pca
-    assert (
-        "PCA with its group weights ('0' 0.5, '1' 0.5) does not give it" in found.finding.sentence
-    )
+    told = "PCA with its group weights ('0' 0.5, '1' 0.5) does not give it"
+    assert told in found.finding.sentence
 
 
 @pytest.mark.parametrize("n_groups", [2, 3])

@@ -68,6 +68,30 @@ def test_each_step_of_two_groups_drops_the_best_direction(seed, weight, radius):
 
 @pytest.mark.parametrize("n_groups", [2, 3])
 @pytest.mark.parametrize("disparity", ["gap", "largest"])
+def test_each_nested_step_compares_with_the_references_of_its_size(n_groups, disparity):
+    X, groups = rows(n_groups, 1, d=4)
+    moments = GroupMoments.from_arrays(X, groups)
+    problem = SubspaceProblem(moments.second_moments, moments.shares, 3)
+    rng = np.random.default_rng(0)
+    references = problem.traces * rng.uniform(0, 0.8, (4, n_groups))
+
+    def objective_of(size):
+        given = (moments.shares, 2.0, np.zeros(n_groups), None, disparity, references[size])
+        return RobustFairObjective(*given)
+
+    basis = nested_basis(problem, np.eye(4)[:, :3], objective_of)
+    for size in (2, 1):
+        outer, objective = basis[:, : size + 1], objective_of(size)
+        dropped = rng.normal(size=(20_000, size + 1)) @ outer.T
+        dropped /= np.linalg.norm(dropped, axis=1, keepdims=True)
+        lost = np.einsum("ni,aij,nj->na", dropped, problem.moments, dropped)
+        least = objective.values(problem.errors(outer) + lost).min()
+        value = objective.value(problem.errors(basis[:, :size]))
+        assert value <= least + 1e-6 * problem.scale
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("disparity", ["gap", "largest"])
 @pytest.mark.parametrize("seed", range(2))
 def test_each_greedy_component_is_the_best_given_those_before_it(n_groups, disparity, seed):
     X, groups = rows(n_groups, seed, d=4)
