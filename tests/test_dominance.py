@@ -10,8 +10,10 @@ from sklearn.exceptions import NotFittedError
 
 from fairspan import GroupMoments, RobustFairPCA, certify, dominating_projection, fairness_frontier
 from fairspan.judging import improvement
+from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
-from fairspan.solvers import Boundary
+from fairspan.solvers import Boundary, SolverOptions, solve
+from tests import reference
 
 
 def rows(n_groups: int, seed: int, d: int = 6) -> tuple[np.ndarray, np.ndarray]:
@@ -200,6 +202,38 @@ def test_supporting_lines_that_are_known_hide_no_better_projection(seed):
     boundary.add(np.pi / 6)
     for share, expected in ((1.0, False), (1 + 1e-4, True), (1.02, True)):
         assert improvement.dominated(problem, share * middle[None], boundary).tolist() == [expected]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_projection_gains_more_than_a_proof_allows(seed):
+    """Bases of their own: some proofs branch, some answers are dominated."""
+    rng = np.random.default_rng(seed)
+    n_groups, limited = int(rng.integers(3, 6)), 0
+    bases = [reference.random_subspace(rng, 6, 6) for _ in range(n_groups)]
+    moments = np.array([(Q * rng.exponential(1.0, 6)) @ Q.T for Q in bases])
+    problem = SubspaceProblem(moments, rng.dirichlet(np.full(n_groups, 5.0)), 2)
+    for weight in (0.05, 0.2, 1.0, 5.0):
+        objective = RobustFairObjective(problem.shares, weight, np.zeros(n_groups))
+        found = solve(problem, objective, SolverOptions(effort=0.2))
+        gain = improvement.improvement(problem, (), found.group_errors).gain
+        assert gain <= found.improvable + improvement.visible(problem, found.group_errors)
+        limited += found.improvable < 1e-7 * problem.scale
+    assert limited > 0
+
+
+def test_gains_that_a_proof_rules_out_cost_nothing(monkeypatch):
+    def fail(*_args, **_options):
+        raise AssertionError("a game was played")
+
+    X, groups = rows(3, 1)
+    moments = GroupMoments.from_arrays(X, groups)
+    problem = SubspaceProblem(moments.second_moments, moments.shares, 2)
+    found = solve(problem, RobustFairObjective(moments.shares, 0.1, np.zeros(3)))
+    monkeypatch.setattr(improvement, "improvement", fail)
+    errors, limits = found.group_errors[None], [found.improvable]
+    assert not improvement.dominated(problem, errors, limits=limits).any()
+    with pytest.raises(AssertionError, match="a game"):
+        improvement.dominated(problem, errors)
 
 
 def test_a_group_without_error_hides_what_others_gain():

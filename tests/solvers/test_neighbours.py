@@ -43,6 +43,28 @@ def test_slopes_are_foretold_where_the_same_pieces_meet(solved):
     assert sum(weight for _, weight in options.pieces) == pytest.approx(1)
 
 
+def test_what_another_radius_changed_is_foretold():
+    problem, objective, _ = random_problem(3, 4, 8, 2)
+    settings = [(0.3, 0.04), (0.33, 0.04), (0.3, 0.05), (0.33, 0.05)]
+    objectives = [
+        replace(objective, fairness_weight=weight, radii=np.full(4, radius))
+        for weight, radius in settings
+    ]
+    found = [solve(problem, one, SolverOptions(tol=1e-10)) for one in objectives]
+    near = Neighbours()
+    for one, answer in zip(objectives[:-1], found, strict=False):
+        near.learn(one, answer)
+    options = near.options(SolverOptions(), objectives[-1])
+    assert np.array_equal(options.start, found[1].components.T)
+    truth, nearest = found[-1].bound_weights, found[1].bound_weights
+    assert np.abs(options.slope - truth).max() < 0.2 * np.abs(nearest - truth).max()
+    weights, true = dict(options.pieces), dict(found[-1].pieces)
+    assert weights.keys() == true.keys()
+    assert sum(weights.values()) == pytest.approx(1)
+    off = max(abs(weights[pair] - true[pair]) for pair in true)
+    assert off < 0.2 * max(abs(dict(found[1].pieces)[pair] - true[pair]) for pair in true)
+
+
 def test_a_far_weight_starts_at_the_nearest_answer_and_foretells_nothing(solved):
     _, objectives, found = solved
     near = Neighbours()

@@ -48,6 +48,12 @@ class Prover:
     tol: float
     work: Work
     descend: Callable[[FloatArray], Known]
+    grows: bool = True
+    """Whether all mixtures that have proved anything, linear ones, grow with every error.
+
+    If all errors of a subspace fall by δ, so do these mixtures, by δ or more, and none falls below
+    the bound: no subspace lowers all errors by more than the gap of value and bound.
+    """
     _root: Box | None = None
     _tree: Tree | None = None
 
@@ -82,6 +88,7 @@ class Prover:
 
     def _closed_form(self, box: Box) -> float:
         known = self.known
+        self.grows &= not self._curved and bool((known.mixture.above >= known.mixture.below).all())
         touch = known.errors if known.touch is None else known.touch
         return closed_form_bound(self.problem, known.mixture, touch, box, known.leading)
 
@@ -116,6 +123,7 @@ class Prover:
                     enough=self.enough,
                     work=self.work,
                 )
+                self.grows = False
                 # What the box has lost is no better than enough, and no more is proved of it.
                 return min(bound, self.enough)
             self._tree = Tree(
@@ -123,6 +131,7 @@ class Prover:
             )
         bound = self._tree.run(close=0.9 * self.tol)
         self.known = self._tree.known
+        self.grows &= self._tree.grows
         return bound
 
     def is_enough(self, bound: float) -> bool:

@@ -69,7 +69,7 @@ class Tree:
         self._columns = columns(objective, compared, compared)
         self._heap: list[tuple[float, int, Solved]] = []
         self._order = itertools.count()
-        self.n_nodes = 0
+        self.n_nodes, self.grows = 0, not self._curved
         self._settled = np.inf
         self.learn(known)
 
@@ -141,6 +141,7 @@ class Tree:
                 enough=self.enough,
                 work=self.work,
             )
+            self.grows &= bool((solved.slopes >= 0).all())
             if solved.node.bound >= self.enough:
                 return
             node = solved.node

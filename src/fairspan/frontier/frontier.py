@@ -214,7 +214,7 @@ def _frontier(
 ) -> Frontier:
     """Arrange points, and say which of them are dominated."""
     _warn_of_gaps(points)
-    weight, size, found, value, bound, proved, status, hidden, slopes = zip(*points, strict=True)
+    weight, size, found, value, bound, proved, status, hidden, *proofs = zip(*points, strict=True)
     errors = np.array(found)
     references = counting.references(moments, problem)
     return Frontier(
@@ -234,7 +234,7 @@ def _frontier(
         n_eigensolves=problem.n_eigensolves,
         trade_off=trade_off,
         dominated=dominated(
-            problem, errors, None if trade_off is None else trade_off.boundary, slopes
+            problem, errors, None if trade_off is None else trade_off.boundary, *proofs
         ),
         references=references,
         gap_above_references=(

@@ -33,13 +33,15 @@ class Point(NamedTuple):
     status: str
     is_hidden: bool
     slopes: FloatArray | None = None
+    improvable: float = math.inf
 
     @classmethod
     def of(cls, weight: float, radius: Radius, found: SolverResult) -> Point:
         """Make a point from a result."""
         proof = (found.objective, found.lower_bound, found.optimality_gap)
-        claims = (found.status, found.is_hidden, found.bound_weights)
-        return cls(weight, radius, found.group_errors, *proof, *claims)
+        claims = (found.status, found.is_hidden)
+        limits = (found.bound_weights, found.improvable)
+        return cls(weight, radius, found.group_errors, *proof, *claims, *limits)
 
 
 def solve_points(

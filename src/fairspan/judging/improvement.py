@@ -213,6 +213,7 @@ def dominated(
     points: FloatArray,
     boundary: Boundary | None = None,
     slopes: Sequence[FloatArray | None] | None = None,
+    limits: Sequence[float] | None = None,
     *,
     share: float = 0.0,
 ) -> BoolArray:
@@ -228,6 +229,8 @@ def dominated(
         Two groups: supporting lines that are known.
     slopes : sequence of ndarray of shape (n_groups,), or of None
         For each point, weights for which it may have the least weighted error.
+    limits : sequence of float, optional
+        For each point, a gain that no projection exceeds.
     share : float
         The least gain that counts, as a share of the largest error; with one, games are short.
 
@@ -250,11 +253,13 @@ def dominated(
             cuts.append(np.append(normal, sigma) / float(normal.sum()))
     # A weighted mean of the gains is at most what its cut leaves.
     normals, sigmas = np.split(np.array(cuts), [problem.n_groups], axis=1)
-    verdicts = []
-    for errors, slope in zip(points, slopes or [None] * len(points), strict=True):
+    verdicts, n = [], len(points)
+    proofs = zip(points, slopes or [None] * n, limits or [math.inf] * n, strict=True)
+    for errors, slope, limit in proofs:
         least = max(visible(problem, errors), share * float(errors.max()))
         gain = float((errors - known).min(axis=1).max())
-        is_open = gain <= least < float((normals @ errors - sigmas[:, 0]).min())
+        most = min(limit, float((normals @ errors - sigmas[:, 0]).min()))
+        is_open = gain <= least < most
         is_least = is_open and slope is not None and _is_least(problem, errors, slope, least)
         if is_open and not is_least:
             options = _LOOKED_FOR if share else PROVED

@@ -149,9 +149,10 @@ def analyse(
         found.optima = _optima(problem, data, settings, setting, chosen, effort, step)
         points = np.array([optimum.group_errors for optimum in found.optima])
         slopes = [optimum.bound_weights for optimum in found.optima]
+        limits = [optimum.improvable for optimum in found.optima]
         # Gains that do not show are not worth a word: the optima of the stops are rougher.
         share = words.RULES["small"] / 100
-        found.dominated = dominated(problem, points, slopes=slopes, share=share)
+        found.dominated = dominated(problem, points, slopes=slopes, limits=limits, share=share)
     found.components, _ = prepared.canonical(chosen.components)
     plain_components, _ = prepared.canonical(pca.components)
     found.loadings = _loadings(data.feature_names, found.components, plain_components)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect, insort
 from dataclasses import replace
 
@@ -16,7 +17,7 @@ from fairspan.solvers.result import SolverResult
 _Known = tuple[float, SolverResult]
 _ORDER = 3
 """Answers that are extrapolated from: where the same pieces meet, all moves smoothly."""
-_FAR = 1.5
+_FAR = 2.0
 """No further than this many times the distance between the last two of them."""
 
 
@@ -25,24 +26,24 @@ class Neighbours:
 
     def __init__(self) -> None:
         self._weights: list[float] = []
-        self._known: dict[float, _Known] = {}
+        self._known: dict[float, dict[bytes, SolverResult]] = {}
         self._last: dict[bytes, list[_Known]] = {}
 
     def learn(self, objective: RobustFairObjective, found: SolverResult) -> None:
         """Take in an answer."""
-        weight = objective.fairness_weight
-        known = (weight, found)
+        weight, radii = objective.fairness_weight, objective.radii.tobytes()
         if weight not in self._known:
             insort(self._weights, weight)
-        self._known[weight] = known
-        last = self._last.get(objective.radii.tobytes(), [])
-        self._last[objective.radii.tobytes()] = [known, *last[: _ORDER - 1]]
+        # The last answer to a weight comes last.
+        others = {r: other for r, other in self._known.get(weight, {}).items() if r != radii}
+        self._known[weight] = others | {radii: found}
+        self._last[radii] = [(weight, found), *self._last.get(radii, [])[: _ORDER - 1]]
 
     def options(self, base: SolverOptions, objective: RobustFairObjective) -> SolverOptions:
         """Give options with a start near the answer: the last one to the nearest fairness weight.
 
-        The radius moves minimisers less. Where answers with the same radii lead there, what they
-        predict of the slopes is given, too.
+        The radius moves minimisers less. Where other answers lead there, what they predict of the
+        slopes is given, too.
 
         Parameters
         ----------
@@ -56,17 +57,25 @@ class Neighbours:
         SolverOptions
             The same where nothing is known yet.
         """
-        weight = objective.fairness_weight
+        weight, radii = objective.fairness_weight, objective.radii.tobytes()
         if not self._weights:
             return base
         place = bisect(self._weights, weight)
         beside = self._weights[max(place - 1, 0) : place + 1]
-        nearest = self._known[min(beside, key=lambda known: abs(known - weight))]
-        slope, pieces = None, nearest[1].pieces
-        line = _smooth(self._last.get(objective.radii.tobytes(), []), weight)
-        if line and line[0] is nearest:
-            slope, pieces = _extrapolated(line, weight)
-        return replace(base, start=nearest[1].components.T, pieces=pieces, slope=slope)
+        at = min(beside, key=lambda known: abs(known - weight))
+        other, nearest = next(reversed(self._known[at].items()))
+        last = self._last.get(radii, [])
+        line = _smooth(last, weight)
+        parts: list[tuple[float, SolverResult]] = []
+        if line and line[0][1] is nearest:
+            places = [place for place, _ in line]
+            parts = [(_basis(places, i, weight), found) for i, (_, found) in enumerate(line)]
+        elif at == weight and last and other in self._known[last[0][0]]:
+            # What another radius changed at the weight before, it will change here.
+            before = self._known[last[0][0]][other]
+            parts = [(1.0, nearest), (1.0, last[0][1]), (-1.0, before)]
+        slope, pieces = _combined(parts) or (None, nearest.pieces)
+        return replace(base, start=nearest.components.T, pieces=pieces, slope=slope)
 
 
 def _smooth(last: list[_Known], weight: float) -> list[_Known]:
@@ -74,7 +83,7 @@ def _smooth(last: list[_Known], weight: float) -> list[_Known]:
     pairs = [_pairs(found) for _, found in last]
     other = next((i for i, some in enumerate(pairs) if some != pairs[0]), len(last))
     line = last[:other]
-    if len(line) < 2 or not pairs[0] or any(found.bound_weights is None for _, found in line):
+    if len(line) < 2:
         return []
     first, step = line[0][0], abs(line[1][0] - line[0][0])
     places = {place for place, _ in line} | {weight}
@@ -86,17 +95,24 @@ def _pairs(found: SolverResult) -> list[Pair]:
     return [pair for pair, _ in found.pieces]
 
 
-def _extrapolated(line: list[_Known], weight: float) -> tuple[FloatArray | None, Pieces]:
-    """Follow a polynomial through slopes and weights of pieces."""
-    places = [place for place, _ in line]
-    shares = np.array([_basis(places, i, weight) for i in range(len(line))])
-    slope = shares @ np.array([found.bound_weights for _, found in line])
-    weights = shares @ np.array([[w for _, w in found.pieces] for _, found in line])
-    weights = np.maximum(weights, 0.0)
-    return slope, tuple(zip(_pairs(line[0][1]), (weights / weights.sum()).tolist(), strict=True))
+def _combined(parts: list[tuple[float, SolverResult]]) -> tuple[FloatArray, Pieces] | None:
+    """Combine slopes and weights of pieces, where all answers have them and the same pieces."""
+    slope: FloatArray | float = 0.0
+    weights: dict[Pair, float] = {}
+    for share, found in parts:
+        if found.bound_weights is None or not found.pieces:
+            return None
+        slope = slope + share * found.bound_weights
+        for pair, weight in found.pieces:
+            weights[pair] = weights.get(pair, 0.0) + share * weight
+    used = [(pair, weight) for pair, weight in weights.items() if weight > 1e-12]
+    total = sum(weight for _, weight in used)
+    if not used:
+        return None
+    return np.asarray(slope), tuple((pair, weight / total) for pair, weight in used)
 
 
 def _basis(places: list[float], i: int, at: float) -> float:
     """Lagrange's polynomial that is 1 at one place and 0 at the others."""
     others = (other for j, other in enumerate(places) if j != i)
-    return float(np.prod([(at - other) / (places[i] - other) for other in others]))
+    return math.prod((at - other) / (places[i] - other) for other in others)

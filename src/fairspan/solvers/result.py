@@ -76,6 +76,8 @@ class SolverResult:
     pieces : tuple
         The pieces that meet at the answer and their weights, where they are known: a start for
         objectives that are much like this one.
+    improvable : float
+        Proved: no subspace lowers the error of every group by more; infinite where not known.
     failure_probability : float
         How probably the bound may be wrong; 0 where it is deterministic.
     n_passes : int
@@ -100,6 +102,7 @@ class SolverResult:
     relaxed: Relaxed | None = field(default=None, repr=False)
     bound_weights: FloatArray | None = field(default=None, repr=False)
     pieces: Pieces = field(default=(), repr=False)
+    improvable: float = field(default=math.inf, repr=False)
     failure_probability: float = 0.0
     n_passes: int = 0
 

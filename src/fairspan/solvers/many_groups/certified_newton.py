@@ -109,7 +109,7 @@ def solve_newton(
         walked = solve_boundary(problem, objective, tol=tol, max_iter=max_iter)
         if walked.objective < found.value:
             return replace(walked, n_eigensolves=problem.n_eigensolves - solves_before)
-        bound = max(bound, walked.lower_bound)
+        bound, prover.grows = max(bound, walked.lower_bound), False
     elif bound < prover.enough:
         more = _look_further(prover, effort, rng or np.random.default_rng(0))
         found = prover.known
@@ -117,6 +117,7 @@ def solve_newton(
     weight, size = objective.fairness_weight, objective.unreferenced(found.errors)
     if problem.resolution(weight) > tol * objective.size(found.errors) and not problem.is_large:
         found = levelled(problem, objective, found)
+    improvable = found.value - bound if prover.grows else math.inf
     if not is_closed(problem, found.value, bound, tol, weight, size=size):
         bound = max(bound, plain_bound(problem, objective))
         if weight > _HEAVY and objective.references is None:
@@ -142,6 +143,7 @@ def solve_newton(
         was_cut=work.was_cut,
         bound_weights=found.mixture.slopes(np.maximum(found.errors, error_floor(problem))),
         pieces=found.mixture.pieces,
+        improvable=improvable,
     )
 
 
