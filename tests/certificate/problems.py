@@ -124,3 +124,13 @@ def rounding(
     beyond = 0.0 if objective.references is None else np.abs(objective.references).max()
     weight = objective.fairness_weight
     return float((1 + 2 * weight) * change.sum() + 2**-50 * weight * beyond)
+
+
+def own_bases(seed):
+    """Groups with eigenvectors of their own: some proofs branch, some optima are dominated."""
+    rng = np.random.default_rng(seed)
+    moments = []
+    for _ in range(int(rng.integers(3, 6))):
+        basis = reference.random_subspace(rng, 6, 6)
+        moments.append((basis * rng.exponential(1.0, 6)) @ basis.T)
+    return SubspaceProblem(np.array(moments), rng.dirichlet(np.full(len(moments), 5.0)), 2)

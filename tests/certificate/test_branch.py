@@ -11,6 +11,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from fairspan import RobustFairPCA
+from fairspan.certificate import tree
 from fairspan.certificate.box import Box, root_box, tighten
 from fairspan.certificate.branch import Prover
 from fairspan.certificate.node import Node, solve_node
@@ -19,6 +20,7 @@ from fairspan.certificate.tree import Tree
 from fairspan.certificate.work import Work
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers import SolverOptions, solve
 from fairspan.solvers.many_groups.certified_newton import solve_newton
 from fairspan.solvers.many_groups.newton import descend
 from tests import reference
@@ -26,6 +28,7 @@ from tests.certificate.problems import (
     attained,
     compared,
     near_ties,
+    own_bases,
     random_mixture,
     rounding,
     tiny_groups,
@@ -238,3 +241,27 @@ def test_the_parts_of_a_split_hold_every_subspace_of_the_whole(seed):
                 assert any(all(arc.holds(X) for arc in child.arcs) for child in children)
     assert cut_again
     assert held > 100
+
+
+@pytest.mark.parametrize(("seed", "weight", "grows"), [(2, 1.0, True), (3, 1.0, False)])
+def test_a_tree_knows_whether_all_its_proofs_grow_with_every_error(
+    monkeypatch, seed, weight, grows
+):
+    problem, slopes, trees = own_bases(seed), [], []
+    solve_node, run = tree.solve_node, tree.Tree.run
+
+    def recorded(*given, **options):
+        solved = solve_node(*given, **options)
+        slopes.append(solved.slopes)
+        return solved
+
+    def followed(self, **options):
+        trees.append(self)
+        return run(self, **options)
+
+    monkeypatch.setattr(tree, "solve_node", recorded)
+    monkeypatch.setattr(tree.Tree, "run", followed)
+    objective = RobustFairObjective(problem.shares, weight, np.zeros(problem.n_groups))
+    assert solve(problem, objective, SolverOptions(effort=0.2)).status == "optimal"
+    assert (np.min(slopes) >= 0) == grows
+    assert all(one.grows for one in trees) == grows
