@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from fairspan import FairPCA, RobustFairPCA, datasets
 from fairspan.downstream import assess, assess_downstream
@@ -132,6 +133,30 @@ def test_the_choice_never_sees_held_out_rows():
     assert outer[0] != outer[1]
     rule = "highest accuracy with demographic_parity_difference <= 0.3"
     assert results[0].best(rule).chosen == results[1].best(rule).chosen
+
+
+def test_inner_values_are_of_rows_that_the_inner_fit_does_not_see():
+    """A model that remembers its rows is right about them, and is not chosen for that."""
+    rng = np.random.default_rng(0)
+    X, _, group = people()
+    y = rng.integers(2, size=len(X))
+    result = assess_downstream(
+        X,
+        y,
+        group,
+        methods=[],
+        n_components=2,
+        model=DecisionTreeClassifier(random_state=0),
+        metrics=["accuracy"],
+        n_splits=2,
+    )
+    inner = [
+        row["value"]
+        for row in result.rows
+        if (row["stage"], row["metric"], row["group"]) == ("inner", "accuracy", None)
+    ]
+    assert len(inner) == 4
+    assert max(inner) < 0.7
 
 
 def test_the_choice_is_best_inside_and_reported_outside():

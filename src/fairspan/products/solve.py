@@ -23,7 +23,7 @@ from fairspan.products.lifted import LEVEL, LiftedProblem, Rests, rounding_of
 from fairspan.products.lines import answer_weights, lifted_bound
 from fairspan.products.operator import SecondMoments
 from fairspan.products.tail import Tail
-from fairspan.solvers import SolverResult
+from fairspan.solvers import SolverResult, solve
 from fairspan.solvers.result import is_closed, settled
 
 logger = logging.getLogger("fairspan")
@@ -92,6 +92,11 @@ class ProductsFit:
     def run(self) -> SolverResult:
         """Search and prove, until the gap is closed or no pass is left."""
         self.start()
+        if self.k == self.operator.n_features or not self.operator.traces.any():
+            # All of the space is kept, or nothing varies: that needs no proof.
+            inside = solve(self._small_problem(), self.objective)
+            self.best = self._in_whole_space(inside)
+            return self._finished(inside)
         while True:
             inside = self._solve_inside()
             look = self.look = self._look_outside()
@@ -181,21 +186,12 @@ class ProductsFit:
     def _prove(self, inside: SolverResult, look: _Look) -> FloatArray:
         """Bound the objective in the whole space; give the directions in which it falls short."""
         nothing = np.empty((self.operator.n_features, 0))
-        residuals = self.basis.residuals()
-        rests = Rests(self.basis, residuals)
-        lifted = LiftedProblem(
-            self.basis,
-            self.objective.shares,
-            self.k,
-            rests,
-            residuals,
-            has_hidden_features=self.has_hidden_features,
-        )
+        lifted = self._lifted()
+        rests = lifted.rests
         # Below this, lifting costs little enough.
         needed = look.lowest - look.cost / (2 * _CLOSE * LEVEL * self.tol * self._size(inside))
         if self.basis.is_whole or lifted.separates(self.weights, needed):
-            by_chance = self.basis.learned and not self.basis.is_whole
-            self._judge(inside, lifted, self.failure_probability if by_chance else 0.0)
+            self._judge_by_what_is_known(inside, lifted)
             if self._is_proved or self.basis.is_whole:
                 return nothing
         for tails in self._tails():
@@ -242,15 +238,34 @@ class ProductsFit:
                 first += tail.width
             yield tails
 
+    def _lifted(self) -> LiftedProblem:
+        """Give the problem that proves what holds in the whole space."""
+        residuals = self.basis.residuals()
+        return LiftedProblem(
+            self.basis,
+            self.objective.shares,
+            self.k,
+            Rests(self.basis, residuals),
+            residuals,
+            has_hidden_features=self.has_hidden_features,
+        )
+
+    def _judge_by_what_is_known(self, inside: SolverResult, lifted: LiftedProblem) -> None:
+        """Take the bound that needs no more passes."""
+        by_chance = self.basis.learned and not self.basis.is_whole
+        self._judge(inside, lifted, self.failure_probability if by_chance else 0.0)
+
     def _judge(self, inside: SolverResult, lifted: LiftedProblem, failure: float) -> None:
         """Take the bound that lifting proves, if it is the best so far."""
         bound, self.loosest = lifted_bound(inside, lifted, self.objective, self.weights, self.tol)
+        if bound <= self.objective.lowest:
+            # No error is negative, whatever was drawn.
+            bound, failure = self.objective.lowest, 0.0
         weight = self.objective.fairness_weight
         size = self.objective.unreferenced(inside.group_errors)
         closed = is_closed(lifted, inside.objective, bound, self.tol, weight, size=size)
         found = replace(
-            inside,
-            components=(self.basis.columns @ inside.components.T).T,
+            self._in_whole_space(inside),
             lower_bound=bound,
             status="optimal" if closed else "feasible",
             failure_probability=failure,
@@ -261,11 +276,14 @@ class ProductsFit:
         if self.best is None or found.optimality_gap <= self.best.optimality_gap:
             self.best = settled(found, lifted, weight)
 
+    def _in_whole_space(self, inside: SolverResult) -> SolverResult:
+        return replace(inside, components=(self.basis.columns @ inside.components.T).T)
+
     def _finished(self, inside: SolverResult) -> SolverResult:
         if self.best is None:
-            bound = self.objective.lowest
-            components = (self.basis.columns @ inside.components.T).T
-            self.best = replace(inside, components=components, lower_bound=bound, status="feasible")
+            # No attempt came as far as a bound, as where rows span fewer than k directions.
+            self._judge_by_what_is_known(inside, self._lifted())
+        assert self.best is not None
         return replace(
             self.best,
             n_eigensolves=0,
