@@ -293,7 +293,7 @@ RANGES = "Ranges are 95 % intervals."
             VERDICT,
             {"difference": -2.04, "difference_interval": (-4.3, 0.21), "pvalue": 0.0821},
             "No difference between groups is shown (a minus b: 2.0, -0.2 to 4.3; p = 0.082). "
-            f"RobustFairPCA reduces the difference on new rows. {RANGES}",
+            f"RobustFairPCA reduces what difference there is on new rows. {RANGES}",
         ),
         (
             VERDICT,
@@ -339,35 +339,41 @@ RANGES = "Ranges are 95 % intervals."
             # An end close to 0 has the digits that show on which side it is.
             VERDICT,
             {"difference": 1.5, "difference_interval": (0.0043, 2.9957), "pvalue": 0.11},
-            "No difference between groups is shown (b minus a: 1.500, 0.004 to 2.996; p = 0.11). "
-            "This is borderline: the range of the difference excludes 0, but the test decides. "
-            f"RobustFairPCA reduces the difference on new rows. {RANGES}",
+            "Whether PCA serves b worse than a is not settled: the range of the difference excludes "
+            "0 (1.500, 0.004 to 2.996), but the difference may be chance (p = 0.11). "
+            f"RobustFairPCA reduces what difference there is on new rows. {RANGES}",
         ),
         (
             VERDICT,
             {"pvalue": None, "errors": (), "rows": (300, 1), "sizes": (300.0, 1.0), "change": None},
-            "No statement about groups: fewer than 5 rows in b (1).",
+            "No statement about new rows: fewer than 5 rows in b (1).",
         ),
         (
             SEVERAL,
             {},
             "PCA serves b (error 5.60, 4.80 to 6.40; adjusted p = 0.004) worse than the average. "
             "Whether RobustFairPCA changes it on new rows is not tested for more than two groups. "
-            f"{RANGES} No statement about c (3): fewer than 5 rows.",
+            f"{RANGES} No statement about c (3) on new rows: fewer than 5 rows.",
         ),
         (
             VERDICT,
             {"difference_interval": (-0.1, 3.3), "tested": (4.0, 5.1)},
-            "PCA serves b worse than a (difference 1.6, -0.1 to 3.3; p = 0.01). This is "
-            "borderline: the range of the difference contains 0. RobustFairPCA reduces the "
-            f"difference on new rows. {RANGES}",
+            "PCA serves a and b differently (p = 0.01), but which of them worse on new rows is not "
+            "settled (b minus a: 1.6, -0.1 to 3.3). RobustFairPCA reduces the difference on new "
+            f"rows. {RANGES}",
         ),
         (
             VERDICT,
             {"pvalue": 0.0621, "tested": (5.1, 4.0), "method": ""},
-            "No difference between groups is shown (b minus a: 1.6, 0.4 to 2.8; p = 0.062). This "
-            "is borderline: the range of the difference excludes 0, but the test decides. "
-            f"{RANGES}",
+            "Whether PCA serves b worse than a is not settled: the range of the difference excludes "
+            f"0 (1.6, 0.4 to 2.8), but the difference may be chance (p = 0.062). {RANGES}",
+        ),
+        (
+            # Nothing is shown of PCA, so that no sentence may speak of the difference it makes.
+            VERDICT,
+            {"pvalue": 0.3, "difference_interval": (-0.1, 3.3), "change": "widened"},
+            "No difference between groups is shown (b minus a: 1.6, -0.1 to 3.3; p = 0.30). "
+            f"RobustFairPCA widens what difference there is on new rows. {RANGES}",
         ),
         (
             VERDICT,
@@ -381,7 +387,7 @@ RANGES = "Ranges are 95 % intervals."
             {"tested": (5.6, 4.0, 4.4), "method": ""},
             "PCA serves groups differently (p = 0.004), but which of them worse is not settled: "
             f"the rows of the test and new rows point different ways. {RANGES} No statement about "
-            "c (3): fewer than 5 rows.",
+            "c (3) on new rows: fewer than 5 rows.",
         ),
         (
             SEVERAL,
@@ -392,20 +398,20 @@ RANGES = "Ranges are 95 % intervals."
                 "gap_interval": (0.0, 2.8),
             },
             "No difference between groups is shown (largest difference 0 to 2.800; p = 0.30). "
-            f"{RANGES} No statement about c (3): fewer than 5 rows.",
+            f"{RANGES} No statement about c (3) on new rows: fewer than 5 rows.",
         ),
         (
             SEVERAL,
             {"pvalue": 0.3, "adjusted": (0.3, 0.4, None), "method": ""},
-            "No difference between groups is shown (largest difference 0.4000 to 2.800; p = 0.30). "
-            "This is borderline: the range of the difference excludes 0, but the test decides. "
-            f"{RANGES} No statement about c (3): fewer than 5 rows.",
+            "Whether PCA serves groups differently is not settled: the range of the largest "
+            "difference excludes 0 (0.4000 to 2.800), but the difference may be chance (p = 0.30). "
+            f"{RANGES} No statement about c (3) on new rows: fewer than 5 rows.",
         ),
         (
             SEVERAL,
             {"errors": (5.6, 4.0, 5.5), "intervals": ((4.8, 6.4), None, None), "method": ""},
             "PCA serves b (error 4.000, no range; adjusted p = 0.004) better than the average. "
-            f"{RANGES} No statement about c (3): fewer than 5 rows.",
+            f"{RANGES} No statement about c (3) on new rows: fewer than 5 rows.",
         ),
     ],
 )

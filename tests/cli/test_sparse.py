@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from fairspan import RobustFairPCA, fairness_frontier, load_model
+from fairspan.inference import verdict
 
 
 @pytest.fixture
@@ -165,3 +166,27 @@ def test_commands_that_need_a_table_refuse_a_sparse_matrix(refused, words, comma
     said = refused(f"{command} words.npz -s labels.npy {output}", 2)
     assert f"{command} needs a table, but 'words.npz' is a sparse matrix" in said
     assert "The commands fit and frontier take it" in said
+
+
+def test_matrices_get_the_verdict_of_their_rows_or_the_reason_why_not(fairspan, words, folder):
+    rng = np.random.default_rng(1)
+    labels = np.array(["a", "b"])[rng.integers(0, 2, 300)]
+    X = rng.standard_normal((300, 6)) * np.where(labels[:, None] == "a", 1.0, 2.0)
+    sparse.save_npz(folder / "narrow.npz", sparse.csr_array(X))
+    np.save(folder / "narrow.npy", X)
+    np.save(folder / "two.npy", labels)
+    expected = verdict(RobustFairPCA(2), X, sensitive_features=labels)
+    assert expected.is_shown
+    for name in ("narrow.npz", "narrow.npy"):
+        answer = fairspan(f"fit {name} --sensitive two.npy -k 2")
+        told = " ".join(answer.out.split())
+        assert f"{expected.headline} {expected.effect}" in told
+        assert expected.caveats in told
+        document = fairspan(f"fit {name} -s two.npy -k 2 --json").json
+        assert document["verdict"]["pvalue"] == pytest.approx(expected.pvalue)
+    curve = fairspan("frontier narrow.npz --sensitive two.npy -k 2").out
+    assert expected.headline in " ".join(curve.split())
+    assert fairspan("fit words.npz -s labels.npy -k 2 --json").json["verdict"] is None
+    for command in ("fit", "frontier"):
+        told = " ".join(fairspan(f"{command} words.npz -s labels.npy -k 2").out.split())
+        assert "There is no verdict about new rows here" in told

@@ -207,7 +207,7 @@ def test_small_groups_get_no_statement_or_a_mark(small):
     groups = ["a"] * (60 - small) + ["b"] * small
     with pytest.warns(SmallGroupWarning, match=f"'b': {small}"):
         made = report.build(X, sensitive_features=groups, n_components=1, max_components=1)
-    few = f"No statement about groups: fewer than 5 rows in b ({small})."
+    few = f"No statement about new rows: fewer than 5 rows in b ({small})."
     card = made.model_card()
     assert (few in card) == (small < 5)
     assert ("Groups of fewer than 20 rows get no range: b (5)" in card) == (small == 5)

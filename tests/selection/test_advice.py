@@ -110,7 +110,7 @@ def test_a_group_of_very_few_rows_proves_nothing():
     assert found.too_small == ("b",)
     assert np.isnan(found.pca_gap_interval).all()
     assert np.isnan(found.pca_error_intervals).all()
-    assert "No statement about groups: fewer than 5 rows in b (1).\n" in str(found)
+    assert "No statement about new rows: fewer than 5 rows in b (1).\n" in str(found)
     assert " to " not in str(found).partition("With 2 components")[0]
 
 
@@ -123,7 +123,7 @@ def test_groups_with_enough_rows_are_still_told_apart_beside_a_small_one():
     assert found.too_small == ("c",)
     assert np.isnan(found.pca_error_intervals).any(axis=1).tolist() == [False, False, True]
     assert str(found).startswith("PCA serves b (error ")
-    assert "No statement about c (3): fewer than 5 rows." in str(found)
+    assert "No statement about c (3) on new rows: fewer than 5 rows." in str(found)
     with pytest.warns(SmallGroupWarning):
         small = advise(X[:16], ["a", "b"] * 8)
     assert not small.distinguishable

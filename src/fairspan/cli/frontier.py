@@ -105,8 +105,13 @@ def _run_sparse(options: argparse.Namespace, outputs: list[Path]) -> int:
     frontier = _frontier(options, data.X, list(data.labels()), **data.given)
     data = data._replace(notes=(*data.notes, f"found by {frontier.route}"))
     document = _document(options, frontier, data)
+    pca = RobustFairPCA(
+        options.components, fairness_weight=0.0, radius=0.0, standardize=options.standardize
+    )
+    verdict = summary.verdict_on_matrix(pca, data, any(frontier.is_hidden))
+    document["verdict"] = summary.verdict_document(verdict, data)
     lines = data.opening(options.data, data.X.shape, len(frontier.group_labels))
-    _answer(options, frontier, outputs, lines, document, None, data)
+    _answer(options, frontier, outputs, lines, document, verdict, data)
     return OK
 
 
@@ -248,8 +253,8 @@ def _sentences(
     )
     payers = f"{payers} {words.dominated_points(marked, gaps.tolist(), options.disparity)}".strip()
     headline, caveats = (verdict.headline, verdict.caveats) if verdict else ("", "")
-    if not isinstance(data, Data | WideData) and not hidden:
-        caveats = words.TEMPLATES["needs rows"]
+    if verdict is None and not isinstance(data, Data) and not hidden:
+        caveats = words.TEMPLATES["too wide" if isinstance(data, WideData) else "needs rows"]
     told = [console.sentences(text) for text in (headline, offer, payers, caveats, proof)]
     return [console.paint(told[0], "bold"), *told[1:]]
 

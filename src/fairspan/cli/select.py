@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from fairspan import words
 from fairspan.cli import OK, UsageError, console, summary
@@ -104,11 +105,19 @@ def run(options: argparse.Namespace) -> int:
         )
     lines = summary.opening(options, moments, data)
     lines += [f"  means over {search.n_splits_} held-out parts", "", _table(search), ""]
+    best = search.best_estimator_
+    # The winner was chosen on these rows, so that nothing is tested but PCA.
+    pca = clone(best).set_params(fairness_weight=0.0, radius=0.0)
+    verdict = summary.verdict_on(pca, data, best.result_.is_hidden)
+    if verdict is not None:
+        bold = console.paint(console.sentences(verdict.headline), "bold")
+        lines += [bold, *filter(None, [console.sentences(verdict.caveats)])]
     lines += [console.sentences(_winner(search))]
     saved = f"Model: {options.output}" if options.output else "Add -o model.npz to keep the winner."
     document = {
         "data": options.data,
         "notes": list(data.notes),
+        "verdict": summary.verdict_document(verdict, data),
         "best": search.best_params_,
         "candidates": [
             {**candidate, "total_error": total, "gap": gap, "rank": int(rank)}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from fairspan.cli import console
 from fairspan.fitting import prepare
@@ -22,6 +23,8 @@ from fairspan.tables.parts import TableRows
 from fairspan.words import Findings, References, Verdict, folded, group_name, number, plural
 
 PCA = "PCA"
+_MOST_FEATURES, _MOST_VALUES = 200, 2**25
+"""Matrices with more get no verdict on the command line: cross-fitting would take long."""
 _COLUMNS, _COMPONENTS = 20, 4
 """Columns and components that a table shows."""
 
@@ -90,10 +93,21 @@ def verdict_on(recipe: Any, data: Any, hidden: bool = False) -> Verdict | None:
     )
 
 
+def verdict_on_matrix(recipe: Any, data: Any, hidden: bool) -> Verdict | None:
+    """Judge new rows of a matrix without named columns; None where its reader would wait long."""
+    X = data.X
+    if hidden or not (issparse(X) or isinstance(X, np.ndarray)):
+        return None
+    values, d = X.nnz if issparse(X) else X.size, X.shape[1]
+    if values > _MOST_VALUES or not recipe.n_components < d <= _MOST_FEATURES:
+        return None
+    return verdict(recipe, X, **data.given)
+
+
 def verdict_document(verdict: Verdict | None, data: Any) -> dict[str, Any] | None:
     """Give the verdict to programs, or what it needs."""
     if verdict is None:
-        return None if isinstance(data, TableRows) else {"needs": "rows"}
+        return None if hasattr(data, "X") else {"needs": "rows"}
     return verdict.document
 
 

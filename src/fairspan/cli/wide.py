@@ -24,7 +24,7 @@ from fairspan.storage.model_file import save_model
 from fairspan.tables.dialect import Dialect
 from fairspan.tables.parts import FilePart, Files
 from fairspan.tables.streams import row_parts
-from fairspan.words import TEMPLATES
+from fairspan.words import TEMPLATES, Verdict
 
 MOST_BYTES = 2**28
 """Files that are larger are not kept in memory."""
@@ -98,7 +98,10 @@ def run_wide(options: argparse.Namespace, data: WideData, recipe: RobustFairPCA)
         columns = None if data.columns is None else data.columns.to_json()
         save_model(model, options.output, columns=columns)
     data = _with_way(data, model)
-    answer(options.json, _text(options, data, model, plain), _document(options, data, model, plain))
+    verdict = summary.verdict_on_matrix(recipe, data, plain.result_.is_hidden)
+    document = _document(options, data, model, plain)
+    document["verdict"] = summary.verdict_document(verdict, data)
+    answer(options.json, _text(options, data, model, plain, verdict), document)
     return OK
 
 
@@ -109,11 +112,12 @@ def _with_way(data: WideData, model: RobustFairPCA) -> WideData:
     return data._replace(notes=(*data.notes, way))
 
 
-def _text(options: argparse.Namespace, data: WideData, model: Any, plain: Any) -> str:
-    # Verdicts about new rows need dense ones.
-    told = [
-        one for one in summary.findings(plain, model).sentences if one != TEMPLATES["needs rows"]
-    ]
+def _text(
+    options: argparse.Namespace, data: WideData, model: Any, plain: Any, verdict: Verdict | None
+) -> str:
+    # Where there is no verdict, it is not rows that are missing.
+    found = summary.findings(plain, model, verdict).sentences
+    told = [TEMPLATES["too wide"] if one == TEMPLATES["needs rows"] else one for one in found]
     both = {summary.PCA: plain, "RobustFairPCA": model}
     shape = model.n_samples_, model.n_features_in_
     lines = [

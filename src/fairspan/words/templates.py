@@ -14,9 +14,13 @@ TEMPLATES = {
         "PCA serves {best} and {worst} differently ({p}), but which of them worse is not settled: "
         "{worst} minus {best} is {difference} on new rows, and {tested} on the rows of the test."
     ),
-    "borderline shown": "This is borderline: the range of the difference contains 0.",
-    "borderline not shown": (
-        "This is borderline: the range of the difference excludes 0, but the test decides."
+    "side open": (
+        "PCA serves {best} and {worst} differently ({p}), but which of them worse on new rows is "
+        "not settled ({worst} minus {best}: {difference})."
+    ),
+    "chance open": (
+        "Whether PCA serves {worst} worse than {best} is not settled: the range of the difference "
+        "excludes 0 ({difference}), but the difference may be chance ({p})."
     ),
     "worse than average": "PCA serves {groups} worse than the average.",
     "better than average": "PCA serves {groups} better than the average.",
@@ -26,11 +30,21 @@ TEMPLATES = {
         "the test and new rows point different ways."
     ),
     "no group apart": "No difference between groups is shown ({widest}{p}).",
-    "too few": "No statement about groups: fewer than {least} rows in {groups}.",
+    "groups chance open": (
+        "Whether PCA serves groups differently is not settled: the range of the largest difference "
+        "excludes 0 ({widest}), but the difference may be chance ({p})."
+    ),
+    "too few": "No statement about new rows: fewer than {least} rows in {groups}.",
     "needs rows": "A verdict about new rows needs rows; here there are only moments.",
+    "too wide": (
+        "There is no verdict about new rows here, because cross-fitting so many features takes "
+        "long; fairspan.inference makes one from a part of the rows."
+    ),
     # What another method changes there.
     "reduced": "{method} reduces the difference on new rows.",
     "widened": "{method} widens the difference on new rows.",
+    "reduced if any": "{method} reduces what difference there is on new rows.",
+    "widened if any": "{method} widens what difference there is on new rows.",
     "not shown": "Whether {method} changes it is not shown on new rows.",
     "untested": "Whether {method} changes it on new rows is not tested for more than two groups.",
     "other setting": "Whether {method} changes it on new rows was not tested at this setting.",
@@ -52,7 +66,7 @@ TEMPLATES = {
     "no range": "Groups of fewer than {few} rows get no range: {groups}.",
     "no estimate": "too few rows",
     "marked": "* Fewer than {few} rows.",
-    "left out": "No statement about {groups}: fewer than {least} rows.",
+    "left out": "No statement about {groups} on new rows: fewer than {least} rows.",
     # How PCA serves the groups, on the rows of the fit.
     "one group": "There are fewer than two groups to compare, so the result is PCA.",
     "all kept": "All components are kept: nothing is lost, and there is nothing to choose.",

@@ -109,22 +109,20 @@ class Verdict:
         sign = 1 if self.difference >= 0 else -1
         ends = self.difference_interval
         turned = None if ends is None else sorted(sign * end for end in ends)
-        # The test decides; where the range says otherwise, that is said.
         excludes = turned is not None and (turned[0] > 0 or turned[1] < 0)
-        name, doubt = "no difference", TEMPLATES["borderline not shown"] if excludes else ""
         apart = sign * (self.tested[1] - self.tested[0]) if self.tested else abs(self.difference)
+        # Test and range are about different things; where they disagree, that is what is said.
+        name = "chance open" if excludes else "no difference"
         if self.is_shown:
-            name = "worse" if apart >= 0 else "unsettled"
-            borders = name == "worse" and turned is not None and not excludes
-            doubt = TEMPLATES["borderline shown"] if borders else ""
-        told = TEMPLATES[name].format(
+            name = "worse" if excludes or turned is None else "side open"
+            name = name if apart >= 0 else "unsettled"
+        return TEMPLATES[name].format(
             worst=quoted(worst),
             best=quoted(best),
             difference=estimate(abs(self.difference), turned),
             tested=number(apart),
             p=pvalue(self.pvalue),
         )
-        return f"{told} {doubt}".rstrip()
 
     def _several(self, p: float) -> str:
         """Name the groups that differ from the average of more than two."""
@@ -132,9 +130,11 @@ class Verdict:
         apart = [a for a, own in enumerate(self.adjusted) if own is not None and own <= SIGNIFICANT]
         if not self.is_shown or not apart:
             ends = self.gap_interval
-            widest = f"largest difference {number(ends[0])} to {number(ends[1])}; " if ends else ""
-            told = TEMPLATES["no group apart"].format(widest=widest, p=pvalue(p))
-            return f"{told} {TEMPLATES['borderline not shown']}" if ends and ends[0] > 0 else told
+            widest = f"{number(ends[0])} to {number(ends[1])}" if ends else ""
+            if ends and ends[0] > 0:
+                return TEMPLATES["groups chance open"].format(widest=widest, p=pvalue(p))
+            widest = f"largest difference {widest}; " if ends else ""
+            return TEMPLATES["no group apart"].format(widest=widest, p=pvalue(p))
         if self.tested:
             # A group is named only if the rows of the test and new rows point the same way.
             usual = sum(map(mul, self.sizes, self.tested)) / sum(self.sizes)
@@ -161,6 +161,8 @@ class Verdict:
         if not self.method or self.pvalue is None:
             return ""
         name = self.change or ("untested" if len(self.labels) > 2 else "not shown")
+        if self.change in ("reduced", "widened") and not self.is_shown:
+            name = f"{name} if any"
         return TEMPLATES[name].format(method=self.method)
 
     @property
