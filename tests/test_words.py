@@ -339,8 +339,8 @@ RANGES = "Ranges are 95 % intervals."
             # An end close to 0 has the digits that show on which side it is.
             VERDICT,
             {"difference": 1.5, "difference_interval": (0.0043, 2.9957), "pvalue": 0.11},
-            "Whether PCA serves b worse than a is not settled: the range of the difference excludes "
-            "0 (1.500, 0.004 to 2.996), but the difference may be chance (p = 0.11). "
+            "Whether PCA serves b worse than a is not settled: the range of the difference "
+            "excludes 0 (1.500, 0.004 to 2.996), but the difference may be chance (p = 0.11). "
             f"RobustFairPCA reduces what difference there is on new rows. {RANGES}",
         ),
         (
@@ -365,8 +365,8 @@ RANGES = "Ranges are 95 % intervals."
         (
             VERDICT,
             {"pvalue": 0.0621, "tested": (5.1, 4.0), "method": ""},
-            "Whether PCA serves b worse than a is not settled: the range of the difference excludes "
-            f"0 (1.6, 0.4 to 2.8), but the difference may be chance (p = 0.062). {RANGES}",
+            "Whether PCA serves b worse than a is not settled: the range of the difference "
+            f"excludes 0 (1.6, 0.4 to 2.8), but the difference may be chance (p = 0.062). {RANGES}",
         ),
         (
             # Nothing is shown of PCA, so that no sentence may speak of the difference it makes.

@@ -134,6 +134,7 @@ def test_errors_that_are_rounding_show_nothing():
     X[:, 2:] = X[:, :2] @ np.ones((2, 4))
     found = outcome(X, groups, standardize=False)
     assert (found.pvalue, found.is_rounding) == (1.0, True)
+    assert found.adjusted.tolist() == [1.0, 1.0]
     same = np.tile([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]], (10, 1))
     assert outcome(same, np.arange(40) % 8 // 4, k=1).is_rounding
 
@@ -146,3 +147,15 @@ def test_where_support_is_low_rows_are_cross_fitted():
     assert 0.05 < found.pvalue < 0.15
     clipped = outcome(cancer.data, cancer.target_names[cancer.target], k=3, clip=3.0)
     assert not clipped.is_crossfitted
+
+
+def test_errors_of_the_test_do_not_see_the_labels():
+    """Folds spread evenly over groups would, and permuting labels would not be exact."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_t(2, (90, 4))
+    totals = []
+    for share in (0.1, 0.3, 0.5):
+        found = outcome(X, rng.permutation(np.arange(90) < 90 * share), folds=5)
+        assert found.is_crossfitted
+        totals.append(found.counts @ found.group_errors)
+    assert totals == pytest.approx([totals[0]] * 3, rel=1e-12)

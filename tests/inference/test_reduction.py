@@ -8,6 +8,8 @@ from scipy import stats
 
 from fairspan import RobustFairPCA
 from fairspan.inference import crossfit, reduction_test, verdict
+from fairspan.inference.sample import Sample
+from fairspan.inference.verdicts import _verdict as judged
 from tests.inference.test_crossfit import data, fair
 
 
@@ -129,3 +131,19 @@ def test_a_range_that_is_missing_has_its_reason(n_groups):
     assert found.gap_interval is None
     assert "Groups of fewer than 20 rows get no range: '0' (" in found.caveats
     assert all(f"effectively {size:.3g}" in found.caveats for size in found.sizes)
+
+
+def test_to_claim_a_wider_gap_takes_more_evidence():
+    """Effects of all sizes, so that some p-values lie between the two limits."""
+    rng = np.random.default_rng(0)
+    X, groups = data(80)
+    sample = Sample.of(X, groups, None, None)
+    second, noise = groups == 1, rng.random((2, 80))
+    claims = set()
+    for effect in np.linspace(0, 0.6, 61):
+        larger, smaller = noise[0] + effect * second, 0.3 * noise[1]
+        for plain, fair_errors in ((larger, smaller), (smaller, larger)):
+            expected = reference(plain, fair_errors, second)
+            assert judged(sample, plain, fair_errors) == expected
+            claims.add(expected)
+    assert claims == {"reduced", "widened", "not shown"}
