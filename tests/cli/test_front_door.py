@@ -10,6 +10,7 @@ import shlex
 import numpy as np
 import pytest
 
+from fairspan import GroupMoments
 from fairspan.cli import main
 from fairspan.moments.groups import sort_labels
 from tests.cli.conftest import write_csv
@@ -193,6 +194,41 @@ def test_a_group_of_one_row_gets_no_estimate_for_new_rows(folder, call):
     assert "No statement about 's0' (1)" in out
     call("report few.csv -s site -k 1 --card card.md -o page.html")
     assert "| s0 | 1\\* | too few rows |" in (folder / "card.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fit t.csv -s site -k 1",
+        "fit m.npz -k 1",
+        "frontier t.csv -s site -k 1 --weights 0 1",
+        "advise t.csv -s site -k 1",
+        "compare t.csv -s site -k 1",
+    ],
+)
+def test_a_sentence_that_names_a_group_of_one_row_says_so(folder, call, line):
+    X, wide = rows_of()
+    rows = [[*x, "ab"[g]] for x, g in zip(X, wide, strict=True)]
+    write_csv(folder / "t.csv", ["x", "y", "z", "site"], [*rows, [9, -8, 7, "s0"]])
+    named = [row[-1] for row in rows]
+    moments = GroupMoments.from_arrays(np.vstack([X, [9, -8, 7]]), [*named, "s0"])
+    moments.save(folder / "m.npz", min_count=1)
+    code, out, _ = call(line)
+    said = " ".join(out.split())
+    assert code == 0
+    assert "worst-served group is 's0' (1 row)" in said
+    assert ("PCA reconstructs 's0' (1 row) " in said) == ("compare" not in line)
+    served = said[said.index("worst-served") :]
+    assert served.count("'s0'") == served.count("'s0' (1")
+
+
+def test_a_method_without_a_direction_left_says_why(folder, call):
+    X, _ = rows_of()
+    rows = [[*x, "abcd"[i % 4]] for i, x in enumerate(X)]
+    write_csv(folder / "t.csv", ["x", "y", "z", "site"], rows)
+    said = " ".join(call("compare t.csv -s site -k 1")[1].split())
+    left = "no direction is left for -k 1: all 3 are removed because of group means."
+    assert f"NullSpaceFairPCA: not fitted. {left}" in said
 
 
 @pytest.mark.parametrize("command", ["report", "frontier"])

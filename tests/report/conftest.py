@@ -165,16 +165,19 @@ def many_groups():
 
 @pytest.fixture(scope="session")
 def forty_groups():
-    """Forty groups and one of a single row, with few settings, which take time."""
+    """Forty groups with long names and one of a single row, with few settings: they take time."""
     rng = np.random.default_rng(3)
     codes = np.append(rng.integers(0, 40, 1500), 40)
     X = rng.normal(size=(1501, 4)) * rng.uniform(0.6, 1.5, (41, 4))[codes]
-    names = np.array([f"County {a}" for a in range(41)])
+    X[-1] *= 4
+    sides = ("Saint", "Upper", "Lower", "North", "South", "Greater", "Mount", "Port")
+    places = ("Pierre-et-Miquelon", "Canada West", "Saxony (district)", "Holland", "Manchester")
+    names = np.array([f"{a} {b}" for a in sides for b in places] + ["Lone Rock Territory"])
     options = {"n_components": 1, "max_components": 1}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fairspan.report._settings._COARSE_WEIGHTS", (1.0,))
         patch.setattr("fairspan.report._settings._COARSE_RADII", 1)
-        with pytest.warns(SmallGroupWarning, match="'County 40': 1"):
+        with pytest.warns(SmallGroupWarning, match="'Lone Rock Territory': 1"):
             return report.build(X, sensitive_features=names[codes], **options)
 
 

@@ -199,9 +199,23 @@ def test_many_groups_are_sorted_and_folded_to_the_worst_and_the_best(many_page):
 def test_forty_groups_need_less_than_four_screens_of_a_phone(open_page, forty_groups):
     phone = open_page(forty_groups, width=390)
     assert phone.tab.evaluate("document.documentElement.scrollHeight") < 4 * 844
+    # The table has the numbers of the bars, which only a print has room for.
+    assert phone.tab.locator("#chart-groups:visible").count() == 0
+    assert not phone.overflows()
     assert phone.tab.locator("#facts:visible").count() == 0
     phone.tab.get_by_text("Model card", exact=True).click()
     assert phone.tab.locator("#facts:visible").count() == 1
+
+
+def test_a_group_of_one_row_is_named_with_its_row(open_page, forty_groups):
+    page, name = open_page(forty_groups), "'Lone Rock Territory'"
+    assert name not in page.text("headline")
+    assert f"reconstructs {name} (1 row) " in page.text("fitted").replace("\N{NO-BREAK SPACE}", " ")
+    said = page.text("payers")
+    assert f"worst-served group is {name} (1 row): error " in said
+    assert said.count(name) == said.count(f"{name} (1 row)")
+    assert page.summary() == forty_groups.summary
+    assert f"worst-served group is {name} (1 row)" in forty_groups.model_card()
 
 
 @pytest.mark.parametrize("fixture", ["two_groups", "forty_groups"])
@@ -212,6 +226,7 @@ def test_a_print_has_everything_on_few_pages(fixture, width, paper, open_page, r
     pages = len(re.findall(rb"/Type\s*/Page\b", page.tab.pdf(format=paper)))
     assert pages in (2, 3)
     page.tab.emulate_media(media="print")
+    assert page.tab.locator("#chart-groups:visible").count() == 1
     style = "(all, name) => all.map(one => getComputedStyle(one)[name])"
     for selector, name, value in [
         (".card", "breakInside", "avoid"),

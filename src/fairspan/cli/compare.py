@@ -114,8 +114,10 @@ def run(options: argparse.Namespace) -> int:
         lines += [console.paint(bold, "bold"), console.sentences(verdict.caveats)]
     said = _sentences(results, sample)
     if payers and not hidden:
-        labels, before, after = ([row[key] for row in payers] for key in ("label", "PCA", own))
-        said[0] = f"{said[0]} {words.who_pays(labels, before, after, own)}".strip()
+        keys = ("label", "rows", "PCA", own)
+        labels, counts, before, after = ([row[key] for row in payers] for key in keys)
+        paid = words.who_pays(words.with_rows(labels, counts), before, after, own)
+        said[0] = f"{said[0]} {paid}".strip()
     lines += map(console.sentences, said)
     document = {
         "data": options.data,
@@ -238,7 +240,8 @@ def _payers(options: argparse.Namespace, data: Data, both: dict[str, Any]) -> li
         table = compare(both, data.X, data.groups, by="group", **units)
     found: dict[Any, dict[str, Any]] = {}
     for row in table if isinstance(table, list) else table.to_dict("records"):
-        found.setdefault(row["group"], {"label": row["group"]})[row["method"]] = row["error"]
+        one = found.setdefault(row["group"], {"label": row["group"], "rows": row["rows"]})
+        one[row["method"]] = row["error"]
     return list(found.values())
 
 

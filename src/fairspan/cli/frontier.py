@@ -269,7 +269,8 @@ def _compared_with_pca(
     """Say how PCA serves the groups, what the smallest gap is above references, and who pays."""
     rule, method = small_groups_of(options)["small_groups"], "the smallest gap"
     compared = groups_in_gap(frontier.group_labels, "raise", rule)
-    labels = [a for a, one in zip(frontier.group_labels, compared, strict=True) if one]
+    names = words.with_rows(frontier.group_labels, frontier.group_counts)
+    labels = [a for a, one in zip(names, compared, strict=True) if one]
     first, last = both[:, compared].tolist()
     hidden = any(frontier.is_hidden)
     pca = words.fitted(labels, first, frontier.n_components, hidden, verdict)
@@ -281,4 +282,4 @@ def _compared_with_pca(
         above = replace(beyond, values=values).sentence(labels, first, last, method)
     # Groups that are not compared pay or gain as well.
     before, after = both.tolist()
-    return pca, above, words.who_pays(frontier.group_labels, before, after, method)
+    return pca, above, words.who_pays(names, before, after, method)

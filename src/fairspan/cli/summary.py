@@ -20,7 +20,16 @@ from fairspan.moments.groups import ONE_GROUP, groups_in_gap
 from fairspan.tables.columns import Columns
 from fairspan.tables.mixed import column_shares
 from fairspan.tables.parts import TableRows
-from fairspan.words import Findings, References, Verdict, folded, group_name, number, plural
+from fairspan.words import (
+    Findings,
+    References,
+    Verdict,
+    folded,
+    group_name,
+    number,
+    plural,
+    with_rows,
+)
 
 PCA = "PCA"
 _MOST_FEATURES, _MOST_VALUES = 200, 2**25
@@ -35,8 +44,9 @@ def findings(plain: Any, fair: Any, verdict: Verdict | None = None) -> Findings:
     beyond = references(fair)
     if beyond is not None:
         beyond = replace(beyond, values=np.array(beyond.values)[compared].tolist())
+    names = with_rows(fair.group_labels_, fair.group_counts_)
     return Findings(
-        [label for label, one in zip(fair.group_labels_, compared, strict=True) if one],
+        [name for name, one in zip(names, compared, strict=True) if one],
         (plain.group_errors_[compared].tolist(), fair.group_errors_[compared].tolist()),
         (plain.total_error_, fair.total_error_),
         n_components=len(fair.components_),
@@ -52,7 +62,7 @@ def findings(plain: Any, fair: Any, verdict: Verdict | None = None) -> Findings:
         kept=(variance_kept(plain), variance_kept(fair)),
         references=beyond,
         failure=fair.result_.failure_probability,
-        everyone=(fair.group_labels_, plain.group_errors_.tolist(), fair.group_errors_.tolist()),
+        everyone=(names, plain.group_errors_.tolist(), fair.group_errors_.tolist()),
     )
 
 

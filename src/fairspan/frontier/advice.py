@@ -125,7 +125,7 @@ class Advice:
         errors = self.pca_errors if self.pca_gap > 0 else np.zeros_like(self.pca_errors)
         known = self.verdict if self.pca_gap > 0 else None
         of_pca = (self.n_components, self.is_hidden, known)
-        fitted = words.fitted(self.group_labels, errors.tolist(), *of_pca)
+        fitted = words.fitted(self._names, errors.tolist(), *of_pca)
         lines = [known.headline if known else "", *self._groups(known), fitted]
         if self.pca_gap > 0 and not self.is_hidden:
             lines += [
@@ -158,6 +158,10 @@ class Advice:
         return [lines[a] for a in shown] + [f"  and {more} more ({ALL})"] * (more > 0)
 
     @property
+    def _names(self) -> list[Any]:
+        return words.with_rows(self.group_labels, self.group_counts)
+
+    @property
     def _counted(self) -> str:
         return "" if self.disparity == "gap" else f' with disparity="{self.disparity}"'
 
@@ -173,13 +177,12 @@ class Advice:
 
     def _payers(self) -> str:
         before, after = self.pca_errors.tolist(), self.errors_at_target.tolist()
-        paid = words.who_pays(self.group_labels, before, after, self._method)
+        paid = words.who_pays(self._names, before, after, self._method)
         if not paid:
             return ""
         shown = words.folded(before, after)
         named = [
-            f"{words.quoted(self.group_labels[a])} {words.number(before[a])} and "
-            f"{words.number(after[a])}"
+            f"{words.quoted(self._names[a])} {words.number(before[a])} and {words.number(after[a])}"
             for a in shown
         ]
         more = len(before) - len(shown)

@@ -219,6 +219,7 @@ def _frontier(
     references = counting.references(moments, problem)
     return Frontier(
         group_labels=moments.labels,
+        group_counts=moments.counts,
         n_components=problem.k,
         fairness_weight=np.array(weight),
         radius=np.array([r if isinstance(r, Real) else np.nan for r in size], dtype=float),

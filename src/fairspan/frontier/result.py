@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from fairspan.ground.types import BoolArray, FloatArray, Label
+from fairspan.ground.types import BoolArray, FloatArray, IntArray, Label
 from fairspan.solvers.result import kind_of_proof
 from fairspan.solvers.two_groups.trace import Enclosure, TradeOff
 from fairspan.words import RULES, group_name
@@ -19,6 +19,8 @@ class Frontier:
     ----------
     group_labels : tuple
         The groups, sorted.
+    group_counts : ndarray of shape (n_groups,)
+        Their numbers of rows.
     n_components : int
         Number of components.
     fairness_weight : ndarray of shape (n_points,)
@@ -67,6 +69,7 @@ class Frontier:
     """
 
     group_labels: tuple[Label, ...]
+    group_counts: IntArray
     n_components: int
     fairness_weight: FloatArray
     radius: FloatArray

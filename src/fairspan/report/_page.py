@@ -41,7 +41,7 @@ def findings(content: dict[str, Any], page: dict[str, Any] | None = None) -> wor
     plain, fair = (float(sum(map(mul, shares, point["errors"]))) for point in (pca, chosen))
     variance = content["data"]["variance"]
     return words.Findings(
-        [group["label"] for group in groups],
+        _names(content),
         (pca["errors"], chosen["errors"]),
         (plain, fair),
         n_components=page["k"],
@@ -56,6 +56,12 @@ def findings(content: dict[str, Any], page: dict[str, Any] | None = None) -> wor
         kept=(1 - plain / variance, 1 - fair / variance),
         references=_references(notion["reference"], page),
     )
+
+
+def _names(content: dict[str, Any]) -> list[Any]:
+    """Give the groups as sentences name them."""
+    groups = content["groups"]
+    return words.with_rows([one["label"] for one in groups], [one["rows"] for one in groups])
 
 
 def _references(given: str | list[float], page: dict[str, Any]) -> words.References | None:
@@ -240,7 +246,7 @@ def _page_data(content: dict[str, Any]) -> dict[str, Any]:
         "by_components": list(map(spoken, pages)),
         "words": {"templates": words.TEMPLATES, "rules": words.RULES},
         "method": words.Findings.method,
-        "names": list(map(words.quoted, labels)),
+        "names": list(map(words.quoted, _names(content))),
         "code": CODE,
         "many": _MANY,
         "few": words.FEW_ROWS,
@@ -256,6 +262,8 @@ def _captions(content: dict[str, Any]) -> dict[str, str]:
     pages, stops, found = content["by_components"], content["stops"], findings(content)
     curves = [page["curve"] for page in pages if "curve" in page]
     kind = ["two-groups" if curves else "more-groups"]
+    if len(content["groups"]) > _MANY:
+        kind.append("many-groups")
     if any(point["hidden"] for point in [*curves, *(page["pca"] for page in pages)]):
         kind.append("hides-claims")
     return {

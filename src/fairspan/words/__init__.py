@@ -24,8 +24,10 @@ from fairspan.words.payers import (
 )
 from fairspan.words.references import References
 from fairspan.words.templates import RULES, TEMPLATES
-from fairspan.words.verdict import FEW_ROWS, LEAST_ROWS, Verdict, counted
+from fairspan.words.verdict import Verdict, counted
 from fairspan.words.writing import (
+    FEW_ROWS,
+    LEAST_ROWS,
     at_least,
     at_most,
     folded,
@@ -37,6 +39,7 @@ from fairspan.words.writing import (
     share_at_most,
     signed_percent,
     weight_written,
+    with_rows,
 )
 
 __all__ = [
@@ -71,4 +74,5 @@ __all__ = [
     "visible_gain",
     "weight_written",
     "who_pays",
+    "with_rows",
 ]

@@ -8,12 +8,10 @@ from operator import mul
 from typing import Any
 
 from fairspan.words.templates import TEMPLATES
-from fairspan.words.writing import listing, number, pvalue, quoted, ranged
+from fairspan.words.writing import FEW_ROWS, LEAST_ROWS, listing, number, pvalue, quoted, ranged
 
 SIGNIFICANT = 0.05
 """Differences with at most this p-value are shown."""
-LEAST_ROWS, FEW_ROWS = 5, 20
-"""Groups of fewer rows get no statement, or a mark."""
 Range = tuple[float, float]
 
 

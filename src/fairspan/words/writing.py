@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
@@ -23,6 +24,8 @@ DIGITS = {
 """How digits are chosen."""
 SHARES = {"small": "under 0.1 %", "infinite": "infinite"}
 """Shares in words."""
+LEAST_ROWS, FEW_ROWS = 5, 20
+"""Groups of fewer rows get no statement about new rows, or a mark."""
 _READABLE = 1e-3
 """Bounds from this share on are written in per cent."""
 _MOST_NAMES = 3
@@ -115,13 +118,50 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
+@dataclass(frozen=True)
+class SmallGroup:
+    """A group of so few rows that sentences give their number next to its name.
+
+    Attributes
+    ----------
+    label : object
+        The group.
+    rows : int
+        Its number of rows.
+    """
+
+    label: Any
+    rows: int
+
+
+def with_rows(labels: Iterable[Any], rows: Iterable[int]) -> list[Any]:
+    """Mark the groups whose number of rows belongs into every sentence that names them.
+
+    Parameters
+    ----------
+    labels : iterable
+        The groups.
+    rows : iterable of int
+        Their numbers of rows.
+
+    Returns
+    -------
+    list
+        The same labels, those of small groups as a ``SmallGroup``.
+    """
+    pairs = zip(labels, rows, strict=True)
+    return [SmallGroup(a, int(n)) if n < LEAST_ROWS else a for a, n in pairs]
+
+
 def group_name(label: Any) -> str:
     """Name a group as people would: the parts of an intersection side by side."""
     return " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
 def quoted(label: Any) -> str:
-    """Name a group inside a sentence: in quotes, unless it is one word."""
+    """Name a group inside a sentence: in quotes, unless it is one word; with its rows if few."""
+    if isinstance(label, SmallGroup):
+        return f"{quoted(label.label)} ({plural(label.rows, 'row')})"
     name = group_name(label)
     return name if name.isalpha() else f"'{name}'"
 

@@ -112,6 +112,7 @@ function show() {
   drawGroups(page, chosen, shown);
   const marked = ["marks-region", "marks-price"].flatMap((name) => model(name)?.data.outside ?? []);
   at("legend-outside").hidden = !marked.includes(true);
+  at("legend-dominated").hidden = !model("price-dominated").data.y.some(Number.isFinite);
   drawSizes();
   drawLoadings(page);
 }

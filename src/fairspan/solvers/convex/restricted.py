@@ -81,6 +81,11 @@ def check_room(n_components: int, n_left: int, n_features: int, reason: str) -> 
     reason : str
         Why directions are removed.
     """
+    if n_left <= 0:
+        raise ValueError(
+            f"no direction is left for n_components={n_components}: all n_features={n_features} "
+            f"are removed {reason}."
+        )
     if n_components > n_left:
         raise ValueError(
             f"n_components={n_components} must be at most {n_left}: of n_features={n_features} "
