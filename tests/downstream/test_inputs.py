@@ -9,13 +9,13 @@ import pytest
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+from sklearn.metrics import accuracy_score, f1_score, log_loss, r2_score, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from fairspan import FairPCA, RobustFairPCA
 from fairspan.downstream import assess_downstream
-from fairspan.downstream.measures import less_is_better
+from fairspan.downstream.measures import less_is_better, measures
 from fairspan.downstream.split import Task
 from tests.downstream.test_assess import held_out, people, split_of
 
@@ -196,6 +196,36 @@ def test_fairlearn_metrics_are_given_weights_and_scores():
     ]
     for metric, value in zip(metrics, (abs(right[0] - right[1]), min(areas)), strict=True):
         assert held_out(result, method="no reduction", metric=metric) == pytest.approx([value])
+
+
+@pytest.mark.parametrize(
+    "metric", ["r2", "max_error", "mean_squared_error_group_max", r2_score, "mean_prediction"]
+)
+def test_metrics_of_numbers_are_refused_for_classes(metric):
+    X, y, group = people(90)
+    three = np.arange(90) % 3
+    with pytest.raises(ValueError, match="compares numbers, but the target has 3 classes"):
+        assess_downstream(X, three, group, **FAST | {"metrics": [metric]})
+    assert measures({"mine": metric}, 0), "numbers may be compared"
+
+
+@pytest.mark.parametrize(
+    "metric", ["accuracy", "roc_auc", "selection_rate", "accuracy_score_difference", f1_score]
+)
+def test_metrics_of_classes_are_refused_for_numbers(metric):
+    X, y, group = people(90)
+    with pytest.raises(ValueError, match="compares classes, but the model predicts numbers"):
+        assess_downstream(X, y + X[:, 0], group, **FAST | {"metrics": [metric]})
+    assert measures({"mine": metric}, 2), "classes may be compared"
+
+
+def test_what_has_a_meaning_for_classes_and_numbers_is_computed():
+    def own(truth, predicted):
+        return float((truth == predicted).mean())
+
+    for n_classes, some in ((0, ["mean_prediction", "count", own]), (2, ["mean_prediction", own])):
+        assert len(measures(some, n_classes)) == len(some)
+    assert len(measures(["count", own], 3)) == 2
 
 
 def test_functions_get_scores_if_they_ask_for_them():

@@ -30,6 +30,16 @@ _SCORES = {"y_score", "y_prob", "y_proba"}
 """Names of metrics of scores, and of parameters that take them; others take predictions."""
 _SELECTING = ("selection_rate", "demographic_parity", "equalized_odds", "equal_opportunity")
 """Metrics that need a positive class, and so two classes."""
+_OF_NUMBERS = ("sklearn.metrics._regression",)
+_OF_CLASSES = (
+    "sklearn.metrics._classification",
+    "sklearn.metrics._ranking",
+    "sklearn.metrics.cluster",
+    "fairlearn.metrics",
+)
+"""Modules whose functions compare numbers, or classes; what is written elsewhere may do both."""
+_OF_BOTH = ("mean_prediction", "count")
+"""Metrics of fairlearn that have a meaning for numbers, and for two classes, which are 0 and 1."""
 _LOW = ("difference", "error", "loss", "deviance", "false_", "miss_rate")
 """Words in the names of metrics of which less is better."""
 _SHARES = ("accuracy", "auc", "f1", "odds", "opportunity", "parity", "precision", "rate", "recall")
@@ -220,10 +230,30 @@ def _found(metric: Any) -> Callable[..., Any]:
     return function  # type: ignore[no-any-return]
 
 
+def _check_suits(name: str, function: Any, n_classes: int) -> None:
+    """Refuse metrics of numbers for classes, which would be computed on their places."""
+    # What fairlearn derives from another metric is of the same kind.
+    function = getattr(function, "_metric_fn", function)
+    module, own_name = str(function.__module__), getattr(function, "__name__", "")
+    of_both = module.startswith("fairlearn.") and own_name in _OF_BOTH
+    needs_numbers = module.startswith(_OF_NUMBERS) or (own_name == "mean_prediction" and of_both)
+    if n_classes and needs_numbers and not (of_both and n_classes == 2):
+        raise ValueError(
+            f"metrics: {name} compares numbers, but the target has {n_classes} classes. Use for "
+            "instance 'accuracy', or a regressor as the model if the classes are numbers."
+        )
+    if not n_classes and module.startswith(_OF_CLASSES) and not of_both:
+        raise ValueError(
+            f"metrics: {name} compares classes, but the model predicts numbers. Use for instance "
+            "'r2', or a classifier as the model if the target has few values."
+        )
+
+
 def _measure(name: str, metric: Any, n_classes: int) -> Measure:
     function = metric if callable(metric) else _found(metric)
     known = inspect.signature(function).parameters
     own_name = str(getattr(metric, "__name__", "") if callable(metric) else metric)
+    _check_suits(name, function, n_classes)
     if n_classes > 2 and own_name.startswith(_SELECTING):
         raise ValueError(
             f"metrics: {name} needs two classes, of which one is positive, but the target has "
