@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
+import time
+
+import pytest
 
 from fairspan.cli.console import paint
 
@@ -54,6 +58,28 @@ def test_an_interrupted_run_says_so_and_leaves_the_old_file_whole(folder):
         assert process.stderr.read() == "interrupted; files are as they were\n"
     assert (folder / "model.npz").read_text() == "old"
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+DOWNSTREAM = "downstream people.csv -s sex --target income --drop id region -k 1 --splits 5".split()
+DOWNSTREAM += ["--model", "boosting", "--methods", "FairPCA"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+def test_killed_decisions_go_on_from_stored_splits_to_the_same_bytes(fairspan, folder):
+    pytest.importorskip("fairlearn")
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with start([*DOWNSTREAM, "--resume", "done", "-o", "killed.json"], **quiet) as process:
+        while not list(folder.glob("done/*.json")) and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+    stored = {path: path.stat().st_mtime_ns for path in folder.glob("done/*.json")}
+    assert 1 <= len(stored) < 5
+    assert not (folder / "killed.json").exists()
+    assert fairspan(shlex.join([*DOWNSTREAM, "-o", "whole.json"])).code == 0
+    assert fairspan(shlex.join([*DOWNSTREAM, "--resume", "done", "-o", "killed.json"])).code == 0
+    assert (folder / "killed.json").read_bytes() == (folder / "whole.json").read_bytes()
+    assert {path: path.stat().st_mtime_ns for path in stored} == stored, "none was made again"
 
 
 # Tells when the first heavy import begins, and waits there to be stopped.
