@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 
 from fairspan.moments.groups import Groups
-from fairspan.products import second_moments
+from fairspan.products import dense, second_moments
+from fairspan.products import sparse as products_sparse
 from tests.products.rows import made, moments_of
 
 KINDS = {
@@ -45,6 +46,19 @@ def test_images_and_traces_are_those_of_the_second_moments(kind, standardize, we
     np.testing.assert_allclose(operator.traces, np.einsum("aii->a", moments), rtol=1e-8)
     np.testing.assert_allclose(operator.mean, mean, rtol=1e-12)
     assert operator.passes == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_and_entries_of_every_block_are_its_own(kind, monkeypatch):
+    monkeypatch.setattr(dense, "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(products_sparse, "_BLOCK_ROWS", 64)
+    X, groups = made(6, n=200, d=12)
+    X[np.random.default_rng(6).random(X.shape) < 0.7] = 0.0
+    weight = 1.0 + np.arange(200) // 50
+    operator = second_moments(KINDS[kind](X), Groups.of(groups, 200), sample_weight=weight)
+    moments = moments_of(X, groups, weight)
+    np.testing.assert_allclose(operator.images(np.eye(12)), moments, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(operator.traces, np.einsum("aii->a", moments))
 
 
 def test_single_precision_and_mapped_files_give_the_same(tmp_path):

@@ -134,6 +134,14 @@ def test_other_refusals():
         rules.check_room(10**10, 2, 10)
 
 
+def test_a_basis_that_does_not_fit_is_refused_with_its_gigabytes(monkeypatch):
+    # Columns and their images for two groups, 8 (k + 8) of each, and 12 blocks of 8: 528 doubles.
+    monkeypatch.setattr(rules, "available_memory", lambda: 8 * 528 * 10**6)
+    rules.check_room(10**6, 2, 10)
+    with pytest.raises(MemoryError, match=r"needs about 4\.3 GB, but this machine has 4\.2 GB"):
+        rules.check_room(1_010_000, 2, 10)
+
+
 def test_sparse_rows_are_never_filled_up():
     # As dense rows they would need 64 GB.
     rng = np.random.default_rng(0)

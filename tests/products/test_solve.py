@@ -256,6 +256,29 @@ def test_the_random_block_is_drawn_after_the_basis_is_fixed(monkeypatch):
     assert max(columns) < 2
 
 
+def test_no_two_tails_share_a_random_block(monkeypatch):
+    # The basis has grown by what the block of an earlier attempt found: it is no fresh one.
+    seen = []
+    original = Tail.__init__
+
+    def spy(self, basis, weights, failure, rng):
+        before = rng.bit_generator.state
+        original(self, basis, weights, failure, rng)
+        seen.append((before["state"]["state"], rng is fit.rng))
+
+    monkeypatch.setattr(Tail, "__init__", spy)
+    fit = _fit(*steep(0))
+    fit.start()
+    for _ in range(3):
+        next(fit._tails())
+    fit.weights = np.array([1.5, -0.2])
+    fit.objective = RobustFairObjective(fit.objective.shares, 0.5, np.ones(2))
+    next(fit._tails())
+    states, own = zip(*seen, strict=True)
+    assert len(set(states)) == len(states) == 6
+    assert all(own), "the generator is that of the fit, whose seed the caller chooses"
+
+
 def test_lost_orthogonality_is_refused_not_proved():
     X, groups = steep(2)
     fit = _fit(X, groups)

@@ -120,3 +120,14 @@ def test_rounding_never_enters_the_basis():
     assert basis.grow(np.random.default_rng(13).standard_normal((60, 80))) == 40
     assert basis.is_whole
     assert basis.defect() < 1e-10
+
+
+def test_new_columns_that_are_almost_in_the_basis_are_cleaned_of_it():
+    # One projection leaves rounding of the candidate, which is large next to what is new in it.
+    basis, _, _ = made_basis(14, size=20)
+    rng = np.random.default_rng(15)
+    new = 1e-5 * rng.standard_normal((60, 3))
+    assert basis.grow(basis.columns[:, :3] + new) == 3
+    assert basis.size == 23
+    products = basis.columns.T @ basis.columns
+    np.testing.assert_allclose(products, np.eye(23), rtol=0, atol=1e-14)
