@@ -202,7 +202,7 @@ def test_fairlearn_metrics_are_given_weights_and_scores():
     "metric", ["r2", "max_error", "mean_squared_error_group_max", r2_score, "mean_prediction"]
 )
 def test_metrics_of_numbers_are_refused_for_classes(metric):
-    X, y, group = people(90)
+    X, _, group = people(90)
     three = np.arange(90) % 3
     with pytest.raises(ValueError, match="compares numbers, but the target has 3 classes"):
         assess_downstream(X, three, group, **FAST | {"metrics": [metric]})
