@@ -5,8 +5,8 @@ problems; what is proved inside is lifted to the whole space by a bound on what 
 out, which is deterministic (traces) or holds with a probability that is chosen (random blocks).
 """
 
+from fairspan.products.door import solve_products
 from fairspan.products.operator import SecondMoments, moments_of_parts, second_moments
 from fairspan.products.parts import RowParts
-from fairspan.products.solve import solve_products
 
 __all__ = ["RowParts", "SecondMoments", "moments_of_parts", "second_moments", "solve_products"]
