@@ -137,7 +137,7 @@ def test_the_deepest_sums_of_any_pass_count():
 
     def run(step, add):
         passes.append(step)
-        some = cut(90, 30) if len(passes) == 1 else cut(90, 2)
+        some = np.array_split(np.arange(90), 90 if len(passes) == 1 else 10)
         return reduce(add, [step([Block(X[i], groups[i])]) for i in some])
 
     rows = RowParts(run, lambda step: step([Block(X, groups)]), 12)
@@ -145,7 +145,7 @@ def test_the_deepest_sums_of_any_pass_count():
     deepest, stated = operator.rows.depth, operator.image_error(3)
     operator.images(np.eye(12)[:, :3])
     assert len(passes) == 2
-    assert operator.rows.depth >= deepest
+    assert operator.rows.depth == deepest
     np.testing.assert_array_less(0.999 * stated, operator.image_error(3))
 
 
