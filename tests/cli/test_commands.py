@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array, save_npz
 from sklearn.base import clone
 
 import fairspan as library
@@ -24,7 +25,7 @@ from fairspan import (
     fairness_frontier,
     load_model,
 )
-from fairspan.cli import console
+from fairspan.cli import COMMANDS, _parser, console
 
 from .conftest import write_csv
 
@@ -652,3 +653,51 @@ def test_heavy_tails_are_described_by_columns_and_options_that_a_reader_can_type
     assert "limits such rows" not in told
     found = fairspan("advise tails.csv -s g -k 1 --json").json["verdict"]
     assert min(low for low, _ in found["intervals"]) >= 0
+
+
+def options_of(command):
+    """Give the options that a command takes."""
+    (commands,) = (a for a in _parser([command])._actions if isinstance(a.choices, dict))
+    return commands.choices[command]._option_string_actions
+
+
+def written_options(command, told):
+    """Give the options that a text names, each with the command that it is for."""
+    for sentence in re.split(r"[.;] |\n\n", told):
+        other = re.search(rf"fairspan ({'|'.join(COMMANDS)})\b", sentence)
+        for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", sentence):
+            yield other[1] if other else command, option
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "advise tails.csv -s g -k 1",
+        "compare tails.csv -s g -k 1",
+        "demo",
+        "fit tails.csv -s g -k 1",
+        "fit tails.npy -s g.npy -k 1",
+        "fit tails.npz -s g.npy -k 1",
+        "frontier tails.csv -s g -k 1 --weights 0 1",
+        "frontier tails.npz -s g.npy -k 1 --weights 0 1",
+        "report tails.csv -s g -k 1",
+        "select tails.csv -s g -k 1",
+    ],
+)
+def test_every_option_that_a_command_suggests_is_one_of_its_own(fairspan, line):
+    rng = np.random.default_rng(5)
+    X, groups = rng.standard_t(1.3, (300, 3)), np.where(np.arange(300) % 3, "A", "B")
+    lines = [f"{x:.6f},{y:.6f},{z:.6f},{g}" for (x, y, z), g in zip(X, groups, strict=True)]
+    Path("tails.csv").write_text("\n".join(["x,y,z,g", *lines]))
+    np.save("tails.npy", X)
+    np.save("g.npy", groups)
+    save_npz("tails.npz", csr_array(X))
+    found = fairspan(line)
+    told = f"{found.out}\n\n{found.err}"
+    for command, option in set(written_options(line.split()[0], told)):
+        assert option in options_of(command), told
+    # A search, and rows that are no table, cannot be clipped.
+    clips = ".csv" in line and "select" not in line
+    assert ("; --clip 3 limits such rows." in " ".join(told.split())) == clips
+    if clips:
+        assert fairspan(f"{line} --clip 3").code == 0

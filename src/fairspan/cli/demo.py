@@ -75,7 +75,9 @@ def run(options: argparse.Namespace) -> int:
     )
     print(summary.errors_table(models), "", sep="\n")
     plain, fair, largest = models.values()
-    print(console.paragraph(summary.findings(plain, fair, found)), "", sep="\n")
+    told = console.paragraph(summary.findings(plain, fair, found))
+    # The demo takes no such option; the command that it leads to does.
+    print(told.replace("--disparity", "fairspan fit --disparity"), "", sep="\n")
     named = 'RobustFairPCA(disparity="largest")'
     other = replace(summary.findings(plain, largest, None), method=named)
     print(console.sentences(other.effect.removeprefix("There, "), other.payers), "", sep="\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,8 @@ def run(options: argparse.Namespace) -> int:
     pca = clone(best).set_params(fairness_weight=0.0, radius=0.0)
     verdict = summary.verdict_on(pca, data, best.result_.is_hidden)
     if verdict is not None:
+        # A search does not clip.
+        verdict = replace(verdict, can_clip=False)
         bold = console.paint(console.sentences(verdict.headline), "bold")
         lines += [bold, *filter(None, [console.sentences(verdict.caveats)])]
     lines += [console.sentences(_winner(search))]

@@ -111,7 +111,8 @@ def verdict_on_matrix(recipe: Any, data: Any, hidden: bool) -> Verdict | None:
     values, d = X.nnz if issparse(X) else X.size, X.shape[1]
     if values > _MOST_VALUES or not recipe.n_components < d <= _MOST_FEATURES:
         return None
-    return verdict(recipe, X, **data.given)
+    # --clip needs a table.
+    return replace(verdict(recipe, X, **data.given), can_clip=False)
 
 
 def verdict_document(verdict: Verdict | None, data: Any) -> dict[str, Any] | None:

@@ -35,7 +35,7 @@ from fairspan.moments.small_groups import groups_as_fitted
 from fairspan.moments.sparse import SPARSE_FORMATS, project_sparse, squared_distances
 from fairspan.objectives.counting import Counting
 
-_BLOCK_BYTES = 2**20
+_BLOCK_BYTES = 2**18
 
 
 class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -137,9 +137,13 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             errors = np.maximum(lost, 0.0)
         else:
             errors = np.empty(len(X))
+            # Always the same places: new memory costs more than what is done with it.
+            places = np.empty((2, *X[next(_blocks(X))].shape))
             for rows in _blocks(X):
-                centered = self._centered(X[rows])
-                centered -= (centered @ self.components_.T) @ self.components_
+                centered, kept = places[:, : len(X[rows])]
+                self._centered(X[rows], out=centered)
+                np.matmul(centered @ self.components_.T, self.components_, out=kept)
+                centered -= kept
                 errors[rows] = np.einsum("ij,ij->i", centered, centered)
         if not np.isfinite(errors).all():
             raise ValueError("X holds values too large to square in double precision; rescale it.")
@@ -228,8 +232,8 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         limits = getattr(self, "clip_limits_", None)
         return X if limits is None else np.clip(X, *limits)
 
-    def _centered(self, X: npt.NDArray[Any]) -> FloatArray:
-        centered: FloatArray = np.subtract(self._clipped(X), self.mean_, dtype=np.float64)
+    def _centered(self, X: npt.NDArray[Any], out: FloatArray | None = None) -> FloatArray:
+        centered: FloatArray = np.subtract(self._clipped(X), self.mean_, out, dtype=np.float64)
         if self.scale_ is not None:
             centered /= self.scale_
         return centered

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from scipy.sparse import issparse
 from sklearn.base import clone
 
 from fairspan.estimators.base import BaseFairPCA
@@ -116,6 +117,7 @@ def verdict(
         method="" if is_plain else type(estimator).__name__,
         change=change,
         clip=estimator.clip,
+        can_clip=not issparse(X),
         low_support={_column(j, feature_names): n for j, n in test.low_support.items()},
         **_tested(test),
         **(_estimated(test, plain) if plain else {}),

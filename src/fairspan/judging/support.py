@@ -16,7 +16,7 @@ LEAST_SUPPORT = 20
 """With less, no interval or bound was found to hold as often as it says."""
 CONSTANT = 1e-8
 """A column is constant in some rows if less than this share of its variance is left there."""
-_BLOCK_BYTES = 2**20
+_BLOCK_BYTES = 2**18
 _PILOT_ROWS = 256
 _ORDINARY = 1e30
 """Columns of ranges between its inverse and this can be squared twice as they are."""
@@ -93,9 +93,12 @@ def deviations_and_support(
     size = max(_BLOCK_BYTES // (8 * d), 1)
     second, fourth = np.zeros(d), np.zeros(d)
     sums = np.zeros((1 if units is None else int(units.max()) + 1, d))
+    # Always the same place: new memory costs more than what is done with it.
+    place = np.empty((min(size, n_rows), d))
     for start in range(0, n_rows, size):
         rows = slice(start, start + size)
-        block = np.subtract(_dense(X[rows]), mean, dtype=np.float64)
+        given_rows = _dense(X[rows])
+        block = np.subtract(given_rows, mean, out=place[: len(given_rows)])
         if not is_ordinary:
             block *= 1 / divisor
         block *= block

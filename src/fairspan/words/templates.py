@@ -52,8 +52,9 @@ TEMPLATES = {
     "interval": "Ranges are {level} intervals.",
     "low support": (
         "A few rows make up most of the variance of {columns}, so ranges are rough and have no "
-        "stated confidence; clip=3 (--clip 3) limits such rows."
+        "stated confidence{remedy}."
     ),
+    "clip": "; clip=3 (--clip 3) limits such rows",
     "low support clipped": (
         "Even clipped at {clip} standard deviations, a few rows make up most of the variance of "
         "{columns}, so ranges are rough and have no stated confidence."

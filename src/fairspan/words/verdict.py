@@ -62,6 +62,8 @@ class Verdict:
         PCA's error of each group on the rows of the test.
     clip : float or None
         At how many standard deviations features were clipped.
+    can_clip : bool
+        Whether a reader can have them clipped: not where rows are sparse, for instance.
     """
 
     labels: tuple[Any, ...]
@@ -84,6 +86,7 @@ class Verdict:
     low_support: Mapping[str, float] = field(default_factory=dict)
     tested: tuple[float, ...] = ()
     clip: float | None = None
+    can_clip: bool = True
 
     def __str__(self) -> str:
         return " ".join(filter(None, (self.headline, self.effect, self.caveats)))
@@ -173,7 +176,9 @@ class Verdict:
             name = "low support" if self.clip is None else "low support clipped"
             # Of so few rows not even normal columns have enough support, and clipping helps none.
             name = "low support of few" if rows < 3 * FEW_ROWS else name
-            found.append(TEMPLATES[name].format(columns=columns, clip=clip, rows=round(rows)))
+            about = {"columns": columns, "clip": clip, "rows": round(rows)}
+            remedy = TEMPLATES["clip"] if self.can_clip else ""
+            found.append(TEMPLATES[name].format(remedy=remedy, **about))
         elif self.level is not None and self.errors:
             level = f"{100 * self.level:g} %"
             found.append(TEMPLATES["interval"].format(level=level))

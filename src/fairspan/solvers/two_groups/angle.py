@@ -36,8 +36,10 @@ _FARTHEST = 1.0
 """The longest step towards equal pieces, in radians."""
 _STATIONARY = 1e-6
 """How near the normal must be to the gradient of a piece for a last step..."""
-_TURNED = 1e-6
-"""...which turns the subspace by less than this, so that its square is rounding."""
+_TURNED = 1e-12
+"""...which turns the subspace by so little that its square is rounding..."""
+_TURNED_SHARE = 1e-4
+"""...or that its square is less than this share of the tolerance."""
 _WIDEST = 0.3
 """Largest angle between the line at a smooth minimum and the first lines on either side."""
 _AS_GOOD = 1e-11
@@ -164,7 +166,8 @@ class AngleNewton:
 
     def _is_last(self, root: _Root, solve: Solve, shift: float) -> bool:
         """Whether one step more, without an eigen-solve, ends at the root to rounding."""
-        if shift * shift * float(np.vdot(solve.turning, solve.turning)) > _TURNED**2:
+        turned = shift * shift * float(np.vdot(solve.turning, solve.turning))
+        if turned > max(_TURNED, _TURNED_SHARE * self.tol):
             return False
         if root.piece != _BOTH:
             return abs(root.off) <= _STATIONARY
