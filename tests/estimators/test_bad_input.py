@@ -46,6 +46,7 @@ BAD_PARAMETERS = {
     "negative weight": ({"fairness_weight": -0.1}, ValueError, "fairness_weight=-0.1 must be"),
     "nan weight": ({"fairness_weight": np.nan}, ValueError, "fairness_weight=nan must be finite"),
     "infinite weight": ({"fairness_weight": np.inf}, ValueError, "fairness_weight=inf must be"),
+    "huge weight": ({"fairness_weight": 1e300}, ValueError, r"1e\+300 must be at most 1e\+20"),
     "text weight": ({"fairness_weight": "1"}, TypeError, "fairness_weight='1' is not a number"),
     "no weight": ({"fairness_weight": None}, TypeError, "fairness_weight=None is not a number"),
     "negative radius": ({"radius": -1.0}, ValueError, "radius=-1.0 must be finite and 0 or more"),

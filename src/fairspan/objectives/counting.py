@@ -28,6 +28,8 @@ Reference = str | Mapping[Any, float]
 """What a group's error is compared with: "none", "own" (its own best), or {label: number}."""
 Radius = float | Mapping[Any, float]
 """The paper's alpha, or a radius for each group."""
+_HEAVIEST = 1e20
+"""Weights multiply variances, and the products are squared."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,11 @@ class Counting:
         """Return the objective, given the radius of each group."""
         in_gap = self.in_gap(moments)
         weight = float(fairness_weight) if self.compares(moments) else 0.0
+        if weight > _HEAVIEST:
+            raise ValueError(
+                f"fairness_weight={weight:g} must be at most {_HEAVIEST:g}; errors have 16 digits, "
+                "so that from 1e16 on nothing but the gap counts."
+            )
         compared = None if in_gap.all() or weight == 0 else in_gap
         references = self.references(moments, problem, radii)
         return RobustFairObjective(
