@@ -93,3 +93,36 @@ def test_work_stops_it_and_counts_the_same_on_any_machine():
     late.spend(1.0)
     assert late.is_spent()
     assert late.was_cut
+
+
+def test_rounding_of_a_bound_covers_what_more_digits_find():
+    """Eigenvalues and sums in doubles, against the same of diagonal matrices in long double."""
+    off = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        d, n, k = 8, 5, 3
+        diagonals, constants = rng.standard_normal((n, d)), rng.standard_normal(n)
+        Q = reference.random_subspace(rng, d, d)
+        K = (Q * diagonals[:, None, :]) @ Q.T
+        z = rng.dirichlet(np.ones(n))
+        program = Program(K, k, constants, np.eye(n), np.ones((1, n)), 1.0)
+        A = program.combination(z)
+        bound = float(constants @ z) - float(np.linalg.eigvalsh(A)[-k:].sum())
+        long = z.astype(np.longdouble)
+        exact = long @ constants - np.sort(long @ diagonals)[-k:].sum()
+        rounding = program.rounding(z, float(np.linalg.norm(A)))
+        off.append(abs(float(bound - exact)))
+        assert off[-1] <= rounding <= 1e-12
+    assert max(off) > 0
+
+
+def test_multipliers_that_miss_their_sums_prove_less():
+    rng = np.random.default_rng(0)
+    d, n = 6, 4
+    K, constants = reference.random_moments(rng, n, d), 10 * rng.standard_normal(n)
+    program = Program(K, 2, constants, np.eye(n), np.ones((1, n)), 1.0)
+    for missed in (1e-9, 1e-5, 1e-2):
+        for z in rng.dirichlet(np.ones(n), 20):
+            raised = z * (1 + missed)
+            norm = float(np.linalg.norm(program.combination(raised)))
+            assert program.rounding(raised, norm) >= missed * float(abs(constants @ z))

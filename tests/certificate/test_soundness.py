@@ -16,7 +16,9 @@ from fairspan.certificate.work import Work
 from fairspan.objectives.mixture import Mixture
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.many_groups.bounds import plain_bound
 from fairspan.solvers.many_groups.certified_newton import solve_newton
+from tests import reference
 from tests.certificate.problems import any_ranks, attained, rounding
 from tests.hunt import attack
 
@@ -86,3 +88,11 @@ def test_heavy_weights_that_cancel_leave_no_rounding_in_the_closed_form(seed):
     least = sum(sorted(totals)[:3])
     assert bound <= least
     assert bound >= least - Fraction(1, 100)
+
+
+def test_the_plain_bound_of_equal_groups_is_met_by_pca():
+    moment = reference.random_moments(np.random.default_rng(0), 1, 6)
+    problem = SubspaceProblem(np.repeat(moment, 3, axis=0), np.array([0.2, 0.3, 0.5]), 2)
+    objective = RobustFairObjective(problem.shares, 0.0, np.array([0.1, 0.4, 2.0]))
+    errors = problem.best_subspace(problem.shares).errors
+    assert plain_bound(problem, objective) == pytest.approx(objective.value(errors), rel=1e-12)

@@ -7,7 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from fairspan.solvers.two_groups.lines import clip, corner, leave_box, normal_angle
+from fairspan.problem.subspace import SubspaceProblem
+from fairspan.solvers.two_groups.lines import Boundary, clip, corner, leave_box, normal_angle
+from tests import reference
+
+_HALVES = np.array([0.5, 0.5])
 
 
 def touch(angle):
@@ -68,3 +72,25 @@ def test_a_path_above_the_bound_is_left_as_it_is():
 def test_a_line_is_followed_to_the_walls_of_the_box(point, direction, expected):
     path = leave_box(point, direction, (4.0, 6.0))
     assert np.array(path) == pytest.approx(np.array(expected, dtype=float))
+
+
+@pytest.mark.parametrize("angle", [0.2, 0.8, 1.4])
+def test_an_edge_that_ends_in_the_box_follows_its_supporting_line(angle):
+    problem = SubspaceProblem(reference.random_moments(np.random.default_rng(0), 2, 5), _HALVES, 2)
+    boundary = Boundary(problem)
+    line = boundary.add(angle)
+    normal = np.array([math.cos(angle), math.sin(angle)])
+    for ends in ((None, line), (line, None)):
+        start, leaving, *_ = boundary.path(*ends)
+        assert start == line.point
+        assert normal @ leaving == pytest.approx(normal @ start, rel=1e-12)
+        assert leaving != start
+
+
+def test_where_a_line_meets_an_axis_its_error_is_exactly_0():
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        point, angle = tuple(rng.uniform(1, 3, 2).tolist()), rng.uniform(0.2, 1.3)
+        wall = leave_box(point, (-math.cos(angle), math.sin(angle) * 1e-3), (4.0, 6.0))
+        assert wall[1][0] == 0.0
+        assert wall[-1] == (0.0, 6.0)
