@@ -225,7 +225,7 @@ class Findings:
             name = "closes"
         else:
             name = "narrows" if after <= before else "widens"
-        others = {"method": self.method, "price": price(*self.totals)}
+        others = {"method": self.method, "price": price(*self.totals), "before": percent(before)}
         if self.references is not None:
             others |= self.references.words(*self.errors)
         told = _filled(name, self.labels, self.errors[1], **others)

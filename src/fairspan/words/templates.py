@@ -89,8 +89,8 @@ TEMPLATES = {
     "same": "There, {method} gives the same errors.",
     "spares": "There, {method} reconstructs {best} without error, but not {worst}, {price}.",
     "closes": "There, {method} closes the gap {price}.",
-    "narrows": "There, {method} narrows the gap to {gap} {price}.",
-    "widens": "There, {method} widens the gap to {gap} {price}.",
+    "narrows": "There, {method} narrows the gap from {before} to {gap} {price}.",
+    "widens": "There, {method} widens the gap from {before} to {gap} {price}.",
     "unweighted": (
         "There, {method} leaves a gap of {gap} {price}: at fairness weight 0 only the total error "
         "counts."

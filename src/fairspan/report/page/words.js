@@ -77,7 +77,7 @@ function effect(page, point) {
   const told = fill(templates[name], {
     method: data.method,
     reference: templates[data.notions[state.notion].reference === "own" ? "each own" : "each given"],
-    before: first && difference(gap(first), before),
+    before: first ? difference(gap(first), before) : percent(excess(before)),
     after: last && difference(gap(last), after),
     worst: data.names[after.indexOf(Math.max(...after))],
     best: data.names[after.indexOf(Math.min(...after))],
