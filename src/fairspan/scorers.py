@@ -6,6 +6,7 @@ These objects ask for ``sensitive_features`` through metadata routing, and raise
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from fairspan.ground.parameters import check_choice
 from fairspan.ground.rows import named_column
 from fairspan.moments.projection import total_and_gap
+from fairspan.moments.small_groups import GroupRule
 
 __all__ = ["GroupErrorScorer", "error_gap", "total_error", "total_plus_gap"]
 __dir__ = __all__.copy
@@ -45,11 +47,12 @@ class GroupErrorScorer:
     ----------
     measure : {"total", "gap", "total_plus_gap"}
         What is measured; the score is minus that, since higher scores are better.
-    missing_groups : {"raise", "own_group", "total_only"}, default="raise"
-        What to do with rows without a label, as in RobustFairPCA.
+    missing_groups : {"raise", "own_group", "total_only"}, optional
+        What to do with rows without a label, as in RobustFairPCA; if not given, what the estimator
+        does with them. Small groups are always treated as the estimator treats them.
     """
 
-    def __init__(self, measure: str, missing_groups: str = "raise") -> None:
+    def __init__(self, measure: str, missing_groups: str | None = None) -> None:
         self.measure = check_choice("measure", measure, _MEASURES)
         self.missing_groups = missing_groups
         self._request = MetadataRequest(owner=self)
@@ -94,7 +97,10 @@ class GroupErrorScorer:
                 "fit of the search, or params={'sensitive_features': ...} to cross_validate."
             )
         errors = _row_errors(estimator, X)
-        total, gap = total_and_gap(errors, sensitive_features, sample_weight, self.missing_groups)
+        rule = GroupRule.of(estimator[-1] if isinstance(estimator, Pipeline) else estimator)
+        if self.missing_groups is not None:
+            rule = replace(rule, missing_groups=self.missing_groups)
+        total, gap = total_and_gap(errors, sensitive_features, sample_weight, rule)
         return -{"total": total, "gap": gap, "total_plus_gap": total + gap}[self.measure]
 
     def set_score_request(self, **requests: bool | str | None) -> GroupErrorScorer:

@@ -20,7 +20,7 @@ from fairspan.ground import defaults
 from fairspan.judging.certify import CertifiedResult, certify
 from fairspan.moments import file as moments_file
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.small_groups import treated
+from fairspan.moments.small_groups import GroupRule, treated
 from fairspan.storage.model_file import read_model
 
 USAGE = "fairspan certify MODEL [--moments SITE.npz] [options]"
@@ -56,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
     scales = (file.columns or {}).get("scales")
     if scales is not None and options.moments is not None:
         moments = moments.scaled(np.array(scales))
+    moments = GroupRule.of(model).moments(moments)
     if model.small_groups != "keep":
         moments = treated(moments, model.small_groups, model.min_rows)
     scaled = moments if model.scale_ is None else moments.scaled(model.scale_)
@@ -93,7 +94,11 @@ def run(options: argparse.Namespace) -> int:
         **summary.evidence(result),
         "tolerance": options.tolerance,
         "groups": [
-            {"label": label, "error": result.group_errors[a]}
+            {
+                "label": label,
+                "rows": int(moments.counts[a]),
+                "error": result.group_errors[a],
+            }
             | ({"radius": radius[label]} if by_group else {})
             | ({} if beyond is None else summary.against(beyond.values[a], result.group_errors[a]))
             for a, label in enumerate(moments.labels)

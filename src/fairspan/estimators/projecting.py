@@ -29,9 +29,8 @@ from fairspan.ground.rows import (
 from fairspan.ground.types import FLOATS, FloatArray
 from fairspan.ground.warn import warn
 from fairspan.moments.from_rows import NEAR
-from fairspan.moments.groups import Groups
 from fairspan.moments.projection import Projection, total_and_gap
-from fairspan.moments.small_groups import groups_as_fitted
+from fairspan.moments.small_groups import GroupRule
 from fairspan.moments.sparse import SPARSE_FORMATS, project_sparse, squared_distances
 from fairspan.objectives.counting import Counting
 
@@ -187,15 +186,8 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if is_dask(X):
             return lazy_score(self, X, sensitive_features, sample_weight)
         errors = self.reconstruction_errors(X)
-        groups = self._groups(sensitive_features, len(errors))
-        rules = (self.missing_groups, self.small_groups)
-        total, gap = total_and_gap(errors, groups, sample_weight, *rules)
+        total, gap = total_and_gap(errors, sensitive_features, sample_weight, GroupRule.of(self))
         return -(total + gap)
-
-    def _groups(self, sensitive_features: Any, n_rows: int) -> Groups:
-        """Encode the groups of rows, with small ones as in the fit."""
-        groups = Groups.of(sensitive_features, n_rows, self.missing_groups)
-        return groups_as_fitted(groups, self.group_labels_, self.small_groups)
 
     @property
     def _n_features_out(self) -> int:

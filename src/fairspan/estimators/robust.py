@@ -168,7 +168,7 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, RouteMixin):
         Probability that the bound of "products" is wrong. It rests on random blocks, unless the
         data allows a deterministic proof; ``result_.proof`` says which.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seed of the random starts and of the bootstrap.
+        Seed of the random starts and of the bootstrap; of the latter None is a fixed one.
     verbose : int, default=0
         If positive, the result is logged at level INFO of the logger "fairspan".
 
@@ -316,7 +316,7 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, RouteMixin):
             groups = Groups.of(sensitive_features, len(X), self.missing_groups)
             groups = groups_as_fitted(groups, moments.labels, self.small_groups)
             weight = None if sample_weight is None else check_weights(sample_weight, len(X))
-            rng = generator_from(self.random_state)
+            rng = generator_from(0 if self.random_state is None else self.random_state)
             replicates = resampled_moments(X, groups, self.n_bootstrap, rng, weight)
             scale = pooled_scale(moments) if self.standardize else None
             radii = bootstrap_radii(moments, replicates, self.radius_level, scale)

@@ -11,6 +11,7 @@ from fairspan.estimators.projecting import ProjectingMixin
 from fairspan.ground.listed import listed
 from fairspan.ground.rows import check_real, named_column, without_groups
 from fairspan.ground.types import FloatArray
+from fairspan.moments.small_groups import GroupRule
 from fairspan.objectives.ambiguity import worst_case_rows
 from fairspan.objectives.robust import RobustFairObjective
 
@@ -52,7 +53,7 @@ class WorstCaseMixin(ProjectingMixin):
                 "sensitive_features is missing; the worst case depends on the groups "
                 f"{listed(self.group_labels_)}."
             )
-        groups = self._groups(sensitive_features, len(X))
+        groups = GroupRule.of(self).groups(sensitive_features, len(X))
         unknown = [label for label in groups.labels if label not in self.group_labels_]
         if unknown:
             raise ValueError(

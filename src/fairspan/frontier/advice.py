@@ -193,6 +193,8 @@ class Advice:
         target = words.number(self.target_gap)
         needed = words.plural(self.components_for_target, "component")
         alone = f"Plain PCA needs {needed} to stay within {target} there."
+        if self.pca_gap <= self.target_gap:
+            return f"PCA's gap there is {words.number(self.pca_gap)}, already within {target}."
         if self.weight_for_target is None or self.total_at_target is None:
             return (
                 f"No fairness weight was found that brings the gap there to {target} without "

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from fairspan.estimators.clipping import clipped
@@ -96,6 +97,11 @@ def advise(
     for name, given in (("level", level), ("n_bootstrap", n_bootstrap)):
         not_used(name, given)
     check_choice("small_groups", small_groups, ("keep", "pool"))
+    if issparse(X):
+        raise TypeError(
+            "advise needs dense rows, but X is sparse; use X.toarray(). fairness_frontier takes "
+            "sparse rows."
+        )
     names, X = feature_names or feature_names_of(X), check_rows(X, FLOATS)
     groups = encode_groups(sensitive_features, len(X))
     if len(groups.labels) < 2:

@@ -17,8 +17,9 @@ from fairspan.ground.parameters import check_level, check_replicates, generator_
 from fairspan.ground.rows import check_rows, check_weights, named_column
 from fairspan.ground.types import FloatArray, Label
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.groups import Groups, encode_groups
+from fairspan.moments.groups import Groups
 from fairspan.moments.projection import Projection
+from fairspan.moments.small_groups import GroupRule
 from fairspan.words import LEAST_ROWS
 
 _BLOCK = 2**22
@@ -108,7 +109,8 @@ def bootstrap_intervals(
     check_replicates(n_bootstrap)
     level = check_level("level", level)
     X = check_rows(X)
-    groups = encode_groups(sensitive_features, len(X))
+    rule = GroupRule.of(model)
+    groups = rule.groups(sensitive_features, len(X))
     weight = np.ones(len(X)) if sample_weight is None else check_weights(sample_weight, len(X))
     projection = Projection.of(model, mean, scale, training)
     projection.check_features(X)
@@ -122,14 +124,16 @@ def bootstrap_intervals(
     edges = [(1 - level) / 2, (1 + level) / 2]
     drawn = sizes.sum(axis=1) > 0
     total = np.quantile(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1), edges)
-    sizes, sums = sizes[:, large], sums[:, large]
-    filled = (sizes > 0).all(axis=1)
-    means = sums[filled] / sizes[filled]
+    filled = (sizes[:, large] > 0).all(axis=1)
+    means = np.full((int(filled.sum()), len(large)), np.nan)
+    means[:, large] = sums[filled][:, large] / sizes[filled][:, large]
     by_group, gap = np.full((len(large), 2), np.nan), np.full(2, np.nan)
-    by_group[large] = np.quantile(means, edges, axis=0).T
-    if large.sum() >= min(len(large), 2):
+    by_group[large] = np.quantile(means[:, large], edges, axis=0).T
+    in_gap = rule.compared(groups.labels)
+    compared = in_gap & large
+    if compared.sum() >= min(in_gap.sum(), 2):
         found = np.bincount(groups.codes, weight * errors) / np.bincount(groups.codes, weight)
-        gap = gap_interval(found[large], means, level)
+        gap = gap_interval(found[compared], means[:, compared], level)
     return ErrorIntervals(groups.labels, by_group, total, gap, level)
 
 
@@ -156,7 +160,7 @@ def replicates(
 
 def gap_interval(found: FloatArray, means: FloatArray, level: float) -> FloatArray:
     """Return an interval of the largest difference, from a simultaneous band over all pairs."""
-    if len(found) == 1:
+    if len(found) < 2:
         return np.zeros(2)
     first, second = (list(side) for side in zip(*combinations(range(len(found)), 2), strict=True))
     differences = found[first] - found[second]

@@ -7,13 +7,13 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from fairspan.fitting import moments_of
 from fairspan.ground.extras import as_frame
 from fairspan.ground.listed import listed
 from fairspan.ground.parameters import check_choice, check_options, renamed
-from fairspan.ground.types import FloatArray, Label
+from fairspan.ground.types import BoolArray, FloatArray, Label
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.projection import Projection
+from fairspan.moments.small_groups import GroupRule
 from fairspan.problem.spectrum import top_space
 
 
@@ -55,12 +55,15 @@ class GroupValues:
         The numbers.
     weights : ndarray of shape (n_groups,)
         Sizes of the groups.
+    compared : ndarray of shape (n_groups,) or None
+        Whether each group counts in ``difference``; all do if None.
     """
 
     name: str
     labels: tuple[Label, ...]
     values: FloatArray
     weights: FloatArray
+    compared: BoolArray | None = None
 
     @property
     def by_group(self) -> dict[Label, float]:
@@ -74,8 +77,9 @@ class GroupValues:
 
     @property
     def difference(self) -> float:
-        """Largest minus smallest: the largest difference over all pairs of groups."""
-        return float(np.ptp(self.values))
+        """Largest minus smallest, of the groups that are compared; 0 if there are none."""
+        values = self.values if self.compared is None else self.values[self.compared]
+        return float(np.ptp(values)) if len(values) else 0.0
 
     def to_frame(self) -> Any:
         """Return a table with a row for each group.
@@ -91,12 +95,16 @@ class GroupValues:
 
 @dataclass(frozen=True)
 class Case:
-    """A projection, the moments it is judged on, and the second moments that matter."""
+    """A projection, the moments it is judged on, and the second moments that matter.
+
+    A fitted model is judged by its own rule for small groups and for rows without a label.
+    """
 
     projection: Projection
     moments: GroupMoments
     centering: str
     second: FloatArray
+    rule: GroupRule
 
     @classmethod
     @renamed("centring", "centering")
@@ -104,15 +112,18 @@ class Case:
         """Take a model and data in the forms that metrics accept."""
         check_options(options, Options)
         centering = options.get("centering", "global")
-        moments = moments_of(X, sensitive_features, options.get("sample_weight"))
+        rule = GroupRule.of(model)
+        moments = rule.moments(X, sensitive_features, options.get("sample_weight"))
         projection = Projection.of(
             model, options.get("mean"), options.get("scale"), options.get("training")
         )
-        return cls(projection, moments, centering, projection.second_moments(moments, centering))
+        second = projection.second_moments(moments, centering)
+        return cls(projection, moments, centering, second, rule)
 
     def values(self, name: str, values: FloatArray) -> GroupValues:
         """Return numbers with their name and groups."""
-        return GroupValues(name, self.moments.labels, values, self.moments.weights)
+        labels, weights = self.moments.labels, self.moments.weights
+        return GroupValues(name, labels, values, weights, self.rule.compared(labels))
 
     def reference_errors(self, reference: str) -> FloatArray:
         """Return the errors on this data of PCA fitted to the training data."""

@@ -11,10 +11,9 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from fairspan.estimators.wide import Asked, only_moments, shared_basis
-from fairspan.fitting import moments_of, prepare
+from fairspan.fitting import prepare
 from fairspan.ground import defaults
 from fairspan.ground.parameters import (
-    check_flag,
     check_level,
     check_max_time,
     check_number,
@@ -23,6 +22,7 @@ from fairspan.ground.parameters import (
 )
 from fairspan.ground.rows import is_dask, named_column
 from fairspan.ground.types import FloatArray
+from fairspan.judging.given import given_projection
 from fairspan.judging.improvement import (
     ROUNDS,
     DominatingProjection,
@@ -33,7 +33,7 @@ from fairspan.judging.population import Population, PopulationBounds
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import Groups
 from fairspan.moments.projection import check_orthonormal
-from fairspan.moments.small_groups import groups_as_fitted, treated
+from fairspan.moments.small_groups import GroupRule, groups_as_fitted
 from fairspan.objectives.counting import Counting
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
@@ -90,9 +90,11 @@ def certify(
 
     Parameters
     ----------
-    components : array-like of shape (n_components, n_features)
+    components : array-like of shape (n_components, n_features), or fitted estimator
         Orthonormal rows, in the units of the data, or of the standardised data if
-        ``standardize``.
+        ``standardize``. A fitted model stands for its components. It brings its ``standardize``
+        (features are divided by their standard deviation over these rows), and its
+        ``missing_groups``, ``small_groups`` and ``min_rows`` where these are not given here.
     moments : GroupMoments, RowParts or array-like of shape (n_rows, n_features)
         Moments of the data, or its rows; those of :mod:`fairspan.sources` are read in passes.
     sensitive_features : array-like, frame, dict or str, optional
@@ -156,6 +158,10 @@ def certify(
     >>> bool(0 < result.optimality_gap < 0.01)  # near PCA, but not quite
     True
     """
+    asked_rule = GroupRule((), missing_groups, small_groups)
+    given = given_projection(components, standardize, asked_rule, min_rows)
+    components, rule, standardize = given.projection, given.rule, given.standardize
+    missing_groups, small_groups = rule.missing_groups, rule.small_groups
     counting = Counting(group_weights, missing_groups, disparity, reference, small_groups).checked()
     level = None if population is None else check_level("population", population)
     if level is not None and not counting.is_paper:
@@ -175,14 +181,14 @@ def certify(
         else only_moments(small_groups=small_groups, radius=radius, reference=reference),
         len(check_orthonormal(components)),
         missing_groups,
-        check_flag("standardize", standardize),
+        standardize,
     )
     operator = asked.operator(moments, sensitive_features)
     if operator is not None:
         rows = _orthonormal(components, operator.n_features)
         return _by_products(rows, operator, counting, (weight, radius), tol, chance, random_state)
-    drawn = None if level is None else _rows(moments, sensitive_features, missing_groups)
-    moments = treated(_moments(moments, sensitive_features, missing_groups), small_groups, min_rows)
+    drawn = None if level is None else _rows(moments, sensitive_features, rule)
+    moments = given.moments(moments, sensitive_features)
     if drawn is not None:
         drawn = (drawn[0], groups_as_fitted(drawn[1], moments.labels, small_groups))
     rows = _orthonormal(components, moments.n_features)
@@ -265,13 +271,7 @@ def _judged(
     return {one.name: getattr(judged, one.name) for one in fields(SolverResult)}
 
 
-def _moments(data: Any, sensitive_features: Any, missing_groups: str) -> GroupMoments:
-    if not isinstance(data, GroupMoments):
-        return GroupMoments.from_arrays(data, sensitive_features, missing_groups=missing_groups)
-    return moments_of(data, sensitive_features, None)
-
-
-def _rows(data: Any, sensitive_features: Any, missing_groups: str) -> tuple[FloatArray, Groups]:
+def _rows(data: Any, sensitive_features: Any, rule: GroupRule) -> tuple[FloatArray, Groups]:
     """Check that there are rows to resample."""
     if isinstance(data, GroupMoments) or is_dask(data) or issparse(data):
         raise TypeError(
@@ -279,7 +279,7 @@ def _rows(data: Any, sensitive_features: Any, missing_groups: str) -> tuple[Floa
             "array, with sensitive_features."
         )
     X = np.asarray(check_array(data, dtype=np.float64, input_name="X"))
-    return X, Groups.of(sensitive_features, len(X), missing_groups)
+    return X, rule.groups(sensitive_features, len(X))
 
 
 def _orthonormal(components: Any, n_features: int) -> FloatArray:

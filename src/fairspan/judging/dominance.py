@@ -10,21 +10,19 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
-from fairspan.estimators.wide import Asked, shared_basis
-from fairspan.fitting import moments_of, prepare
+from fairspan.estimators.wide import Asked, only_moments, shared_basis
+from fairspan.fitting import prepare
 from fairspan.ground import defaults
 from fairspan.ground.parameters import (
     check_by_group,
-    check_flag,
     check_integer,
     check_level,
     check_number,
 )
 from fairspan.ground.rows import named_column
 from fairspan.ground.types import FloatArray
+from fairspan.judging.given import given_projection
 from fairspan.judging.improvement import (
     PROVED,
     ROUNDS,
@@ -60,8 +58,9 @@ def dominating_projection(
 mapping or estimator
         Orthonormal rows, or the error of each group: in the order of the sorted labels, or as
         {label: error}. Both in the units of the data, or of the standardised data if
-        ``standardize``. A model that is fitted to this data stands for its components, and
-        brings its ``standardize``.
+        ``standardize``. A fitted model stands for its components. It brings its ``standardize``,
+        and the groups are its own: it says what becomes of rows without a label and of small
+        groups, which are among the groups to serve better.
     moments : GroupMoments or array-like of shape (n_rows, n_features)
         Moments of the data, or its rows. Errors are about the mean of all rows.
     n_components : int, optional
@@ -94,11 +93,8 @@ mapping or estimator
     (True, True)
     """
     check_level("failure_probability", failure_probability)
-    given = components_or_group_errors
-    if isinstance(given, BaseEstimator):
-        check_is_fitted(given, "components_")
-        standardize = _standardizes(given, standardize)
-        given = given.components_
+    judged = given_projection(components_or_group_errors, standardize)
+    given, rule = judged.projection, judged.rule
     by_errors = isinstance(given, Mapping) or np.ndim(given) == 1
     if not by_errors and np.ndim(given) != 2:
         raise TypeError(
@@ -111,10 +107,11 @@ mapping or estimator
             "n_components=..., or the components themselves."
         )
     k = check_integer("n_components", n_components, 1) if by_errors else len(given)
-    asked = Asked(route, "", k, standardize=check_flag("standardize", standardize))
+    needs = only_moments(small_groups=rule.small_groups)
+    asked = Asked(route, needs, k, rule.missing_groups, judged.standardize)
     operator = asked.operator(moments, sensitive_features)
     if operator is None:
-        moments = moments_of(moments, sensitive_features, None)
+        moments = judged.moments(moments, sensitive_features)
     known = moments if operator is None else operator
     if known.n_groups < 2:
         raise ValueError("There is only one group; pass sensitive_features, one label per row.")
@@ -125,22 +122,11 @@ mapping or estimator
         return improvement_by_products(
             operator, k, errors, subspace, failure_probability, random_state
         )
-    problem = prepare(moments, standardize).problem(k)
+    problem = prepare(moments, judged.standardize).problem(k)
     if errors is None:
         assert subspace is not None
         errors = problem.errors(subspace)
     return improvement(problem, moments.labels, errors, subspace)
-
-
-def _standardizes(model: Any, asked: bool) -> bool:
-    """Whether a model works on standardised data; refuse to take its components for others."""
-    own = getattr(model, "scale_", None) is not None
-    if asked and not own:
-        raise ValueError(
-            "standardize=True, but the model was fitted to data that is not standardised; leave "
-            "standardize out, or fit the model with standardize=True."
-        )
-    return own
 
 
 def _components(given: Any, moments: GroupSummary, n_components: int | None) -> FloatArray:

@@ -22,8 +22,9 @@ from fairspan.ground.rows import check_rows, named_column
 from fairspan.ground.types import FloatArray, IntArray
 from fairspan.ground.warn import warn
 from fairspan.judging.linear_svm import Margin, linear_svm
-from fairspan.moments.groups import encode_groups
+from fairspan.moments.groups import Groups, encode_groups, relabelled
 from fairspan.moments.projection import Projection
+from fairspan.moments.small_groups import GroupRule
 
 COSTS = (1e-4, 1e-2, 1.0, 1e2, 1e4)
 RULES = ("balanced", "published")
@@ -98,10 +99,9 @@ def linear_leakage(
     check_seed(check_integer("random_state", random_state, 0))
     given = check_listing("costs", costs, "a sequence of positive numbers", "number")
     prices = [check_number("costs", cost, positive=True) for cost in given]
-    X = check_rows(X)
+    X, groups = _compared(GroupRule.of(model), check_rows(X), sensitive_features)
     if n_folds > len(X):
         raise ValueError(f"n_folds={n_folds} must be at most the number of rows, {len(X)}.")
-    groups = encode_groups(sensitive_features, len(X))
     if len(groups.labels) < 2:
         raise ValueError(f"There is only one group ({groups.labels[0]!r}); nothing can leak.")
     projection = Projection.of(model)
@@ -117,6 +117,18 @@ def linear_leakage(
     if rule == "published" and any(one.is_collapsed for one in found):
         warn(_COLLAPSED, CollapsedRuleWarning)
     return max(one.distance for one in found)
+
+
+def _compared(rule: GroupRule, X: FloatArray, given: Any) -> tuple[FloatArray, Groups]:
+    """Give the rows of groups that the model compares, and their groups."""
+    groups = rule.groups(given, len(X))
+    compared = rule.compared(groups.labels)
+    if compared.all():
+        return X, groups
+    rows = compared[groups.codes]
+    if not rows.any():
+        raise ValueError("The model compares none of these groups; nothing can leak.")
+    return X[rows], encode_groups(relabelled(groups, ())[rows])
 
 
 def ks_distance(scores: FloatArray, y: FloatArray) -> float:

@@ -14,7 +14,8 @@ from fairspan.ground.parameters import LARGEST, check_choice
 from fairspan.ground.rows import check_real, check_weights
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
-from fairspan.moments.groups import Groups, groups_in_gap
+from fairspan.moments.groups import Groups
+from fairspan.moments.small_groups import GroupRule
 
 CENTERINGS = ("global", "group")
 ORTHONORMAL = 1e-8
@@ -222,8 +223,7 @@ def total_and_gap(
     errors: FloatArray,
     sensitive_features: Any,
     sample_weight: Any,
-    missing_groups: str,
-    small_groups: str = "keep",
+    rule: GroupRule,
 ) -> tuple[float, float]:
     """Return the mean error of rows and the gap between groups (0 without groups).
 
@@ -231,14 +231,12 @@ def total_and_gap(
     ----------
     errors : ndarray of shape (n_rows,)
         The error of each row.
-    sensitive_features : array-like, frame, dict, Groups or None
+    sensitive_features : array-like, frame, dict or None
         The group of each row.
     sample_weight : array-like of shape (n_rows,) or None
         How often each row counts.
-    missing_groups : {"raise", "own_group", "total_only"}
-        What to do with rows without a label.
-    small_groups : {"keep", "pool", "total_only"}
-        Whether rows labelled "small groups" are compared.
+    rule : GroupRule
+        How the model that is judged groups rows, and which groups it compares.
 
     Returns
     -------
@@ -247,11 +245,10 @@ def total_and_gap(
     """
     n_rows = len(errors)
     weight = np.ones(n_rows) if sample_weight is None else check_weights(sample_weight, n_rows)
-    given = isinstance(sensitive_features, Groups)
-    groups = sensitive_features if given else Groups.of(sensitive_features, n_rows, missing_groups)
+    groups = rule.groups(sensitive_features, n_rows)
     size = np.bincount(groups.codes, weight)
     # A group without weight has no error; it cannot widen the gap.
-    counted = (size > 0) & groups_in_gap(groups.labels, missing_groups, small_groups)
+    counted = (size > 0) & rule.compared(groups.labels)
     means = np.bincount(groups.codes, weight * errors)[counted] / size[counted]
     gap = float(np.ptp(means)) if counted.any() else 0.0
     return float(np.average(errors, weights=weight)), gap

@@ -1,25 +1,27 @@
-"""Groups with very few rows: which they are, and moments in which they are one group."""
+"""Groups with very few rows: which they are, moments in which they are one, and a fit's rule."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from fairspan.exceptions import SmallGroupWarning
 from fairspan.ground.listed import listed
 from fairspan.ground.parameters import check_choice, check_integer
-from fairspan.ground.types import Label
+from fairspan.ground.types import BoolArray, Label
 from fairspan.ground.warn import warn
 from fairspan.moments.group_moments import GroupMoments
 from fairspan.moments.groups import (
     MISSING,
+    ONE_GROUP,
     SMALL,
     SMALL_GROUPS,
     Groups,
     encode_groups,
+    groups_in_gap,
     relabelled,
     sort_labels,
 )
@@ -53,7 +55,7 @@ def treated(moments: GroupMoments, small_groups: str, min_rows: int) -> GroupMom
     if small_groups == "keep" or not set(small) - {SMALL}:
         return moments
     _tell(small, small_groups, min_rows)
-    return _pooled(moments, small)
+    return pooled(moments, small)
 
 
 def treated_groups(groups: Groups, small_groups: str, min_rows: int) -> Groups:
@@ -126,7 +128,94 @@ def groups_as_fitted(groups: Groups, labels: Collection[Label], small_groups: st
     """
     if small_groups == "keep" or SMALL not in labels:
         return groups
-    return encode_groups(relabelled(groups, set(groups.labels) - set(labels)))
+    return encode_groups(relabelled(groups, set(groups.labels) - {*labels, MISSING}))
+
+
+@dataclass(frozen=True)
+class GroupRule:
+    """What became of rows without a label and of small groups in a fit.
+
+    Attributes
+    ----------
+    labels : tuple
+        The groups of the fit.
+    missing_groups : {"raise", "own_group", "total_only"}
+        What to do with rows without a label.
+    small_groups : {"keep", "pool", "total_only"}
+        What became of groups with very few rows.
+    """
+
+    labels: tuple[Label, ...] = ()
+    missing_groups: str = "raise"
+    small_groups: str = "keep"
+
+    @classmethod
+    def of(cls, model: Any) -> Self:
+        """Take the rule of a fitted model; what has none, such as components, keeps all groups."""
+        return cls(
+            tuple(getattr(model, "group_labels_", ())),
+            getattr(model, "missing_groups", "raise"),
+            getattr(model, "small_groups", "keep"),
+        )
+
+    def groups(self, sensitive_features: Any, n_rows: int) -> Groups:
+        """Encode the groups of rows as the fit did.
+
+        Parameters
+        ----------
+        sensitive_features : array-like, frame, dict, Groups or None
+            The group of each row.
+        n_rows : int
+            Number of rows.
+
+        Returns
+        -------
+        Groups
+            The groups; those that the fit does not know are among its small ones, if it has any.
+        """
+        groups = Groups.of(sensitive_features, n_rows, self.missing_groups)
+        if groups.labels == (ONE_GROUP,):
+            return groups
+        return groups_as_fitted(groups, self.labels, self.small_groups)
+
+    def moments(
+        self, X: Any, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> GroupMoments:
+        """Give the moments of rows, or moments, in the groups of the fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features), or GroupMoments
+            The data.
+        sensitive_features : array-like, frame, dict or None
+            The group of each row.
+        sample_weight : array-like of shape (n_rows,) or None
+            How often each row counts.
+
+        Returns
+        -------
+        GroupMoments
+            The moments.
+        """
+        if not isinstance(X, GroupMoments):
+            X = GroupMoments.from_arrays(
+                X,
+                sensitive_features,
+                sample_weight=sample_weight,
+                missing_groups=self.missing_groups,
+            )
+        elif sensitive_features is not None or sample_weight is not None:
+            raise ValueError(
+                "GroupMoments already contain groups and weights; pass sensitive_features and "
+                "sample_weight only with rows."
+            )
+        small = set(X.labels) - {*self.labels, MISSING, ONE_GROUP, SMALL}
+        merged = self.small_groups != "keep" and SMALL in self.labels
+        return pooled(X, small) if merged and small else X
+
+    def compared(self, labels: tuple[Label, ...]) -> BoolArray:
+        """Return which of these groups count in the gap."""
+        return groups_in_gap(labels, self.missing_groups, self.small_groups)
 
 
 def _tell(small: dict[Label, int], small_groups: str, min_rows: int) -> None:
@@ -135,8 +224,11 @@ def _tell(small: dict[Label, int], small_groups: str, min_rows: int) -> None:
         "total_only": "count in the total error, and not in the gap",
     }
     shown = listed(small, lambda label: f"{label!r}: {small[label]}")
+    rows = sum(small.values())
+    helps = small_groups != "pool" or rows >= min_rows
     warn(
-        f"Groups with fewer than {min_rows} rows ({shown}) {done[small_groups]}.",
+        f"Groups with fewer than {min_rows} rows ({shown}) {done[small_groups]}."
+        + f" It has {rows} rows, which are still too few; increase min_rows." * (not helps),
         SmallGroupWarning,
     )
 
@@ -147,8 +239,21 @@ def _small(labels: Collection[Label], counts: Any, min_rows: int) -> dict[Label,
     return {label: n for label, n in pairs if n < min_rows and label != MISSING}
 
 
-def _pooled(moments: GroupMoments, small: Collection[Label]) -> GroupMoments:
-    """Merge groups into one; rows are neither added nor lost, so that totals stay."""
+def pooled(moments: GroupMoments, small: Collection[Label]) -> GroupMoments:
+    """Merge groups into one; rows are neither added nor lost, so that totals stay.
+
+    Parameters
+    ----------
+    moments : GroupMoments
+        Moments of all rows.
+    small : collection of labels
+        The groups to merge, with "small groups" if there is such a group.
+
+    Returns
+    -------
+    GroupMoments
+        Moments with a group "small groups".
+    """
     chosen = np.array([label in small or label == SMALL for label in moments.labels])
     weights = moments.weights[chosen]
     offset = weights @ moments.offsets[chosen] / weights.sum()

@@ -22,6 +22,7 @@ from fairspan.ground.parameters import (
 from fairspan.ground.rows import named_column
 from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
+from fairspan.moments.small_groups import GroupRule
 from fairspan.plotting._axes import axes_or_new, finished, tidy
 
 _MOST_COMPONENTS = 10
@@ -76,14 +77,20 @@ def plot_group_errors(
         raise ValueError("models is empty; give a fitted estimator or a dict of them.")
     if check_integer("n_bootstrap", n_bootstrap, 0):
         check_replicates(n_bootstrap)
+    rule = GroupRule.of(next(iter(named.values())))
     if isinstance(X, GroupMoments):
-        moments, n_bootstrap = X, 0
+        moments, n_bootstrap = rule.moments(X), 0
     else:
-        moments = GroupMoments.from_arrays(X, sensitive_features)
+        moments = rule.moments(X, sensitive_features)
     axes = axes_or_new(ax)
     places, width = np.arange(moments.n_groups), 0.8 / len(named)
     for j, (name, model) in enumerate(named.items()):
-        errors = metrics.group_errors(model, moments).values
+        judged = metrics.group_errors(model, moments)
+        if judged.labels != moments.labels:
+            raise ValueError(
+                "The models were fitted with different small groups; draw each on its own axes."
+            )
+        errors = judged.values
         at = places + (j - (len(named) - 1) / 2) * width
         bars = axes.bar(at, errors, 0.94 * width, label=name, color=_color(j, len(named)))
         if n_bootstrap:

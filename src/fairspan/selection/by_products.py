@@ -171,7 +171,8 @@ def evaluate_by_products(
     total, compared = np.concatenate(totals), np.concatenate(errors)
     gap = judge.counting.gap(compared, fold.validation)
     labels, weights = fold.validation.labels, fold.validation.weights
-    values = [GroupValues("error", labels, row, weights) for row in compared]
+    in_gap = judge.counting.in_gap(fold.validation)
+    values = [GroupValues("error", labels, row, weights, in_gap) for row in compared]
     score = judge.scoring.scores(total, gap, values)
     return Measured(score, total, gap, np.array(gaps), 0), failure
 

@@ -96,7 +96,8 @@ def evaluate(fold: Fold, candidates: Sequence[Params], judge: Judge) -> Measured
     errors = _errors(compared, optima)
     labels, weights = fold.validation.labels, fold.validation.weights
     gap = judge.counting.gap(errors, fold.validation)
-    values = [GroupValues("error", labels, row, weights) for row in errors]
+    in_gap = judge.counting.in_gap(fold.validation)
+    values = [GroupValues("error", labels, row, weights, in_gap) for row in errors]
     gaps = np.array([optimum.gap for optimum in optima])
     return Measured(judge.scoring.scores(total, gap, values), total, gap, gaps, n_eigensolves)
 

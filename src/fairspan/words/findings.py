@@ -246,7 +246,8 @@ class Findings:
         """Who pays for it, and whether another projection serves every group better."""
         if not self.effect:
             return ""
-        told = [who_pays(*(self.everyone or (self.labels, *self.errors)), self.method)]
+        groups = self.everyone or (self.labels, *self.errors)
+        told = [who_pays(*groups, self.method, compared=self.labels)]
         if self.better is not None:
             told.append(self.better.sentence)
             if self.better.matters and self.disparity == "gap":

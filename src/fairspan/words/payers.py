@@ -94,18 +94,24 @@ class Better:
 
 
 def who_pays(
-    labels: Sequence[Any], before: Sequence[float], after: Sequence[float], method: str
+    labels: Sequence[Any],
+    before: Sequence[float],
+    after: Sequence[float],
+    method: str,
+    compared: Sequence[Any] | None = None,
 ) -> str:
     """Say which group is served worst and how each group's error changes, compared with PCA.
 
     Parameters
     ----------
     labels : sequence
-        The groups that are compared.
+        The groups.
     before, after : sequences of float
         Their errors with PCA, and with the method.
     method : str
         The name of the method.
+    compared : sequence, optional
+        The groups among which the worst served is looked for; all if not given.
 
     Returns
     -------
@@ -115,23 +121,10 @@ def who_pays(
     same = RULES["same"] * max(before)
     if max(abs(a - b) for a, b in zip(before, after, strict=True)) <= same:
         return ""
-    # Of errors that are equal up to rounding, the first: others may round differently.
-    worst, other = (
-        next(
-            a for a, m in zip(labels, errors, strict=True) if m >= max(errors) * (1 - RULES["same"])
-        )
-        for errors in (before, after)
-    )
-    alike = max(after) - min(after) < RULES["same"] * min(after)
-    name = "all served alike" if alike else "worst served"
-    served = TEMPLATES["worst served still" if other == worst and not alike else name].format(
-        worst=quoted(worst),
-        before=number(max(before)),
-        other=quoted(other),
-        after=number(max(after)),
-        method=method,
-    )
     pairs = list(zip(before, after, strict=True))
+    among = [a for a, label in enumerate(labels) if compared is None or label in compared]
+    chosen = ([values[a] for a in among] for values in (labels, before, after))
+    served = _served(*chosen, method)
     shown = sorted(range(len(pairs)), key=lambda a: -abs(pairs[a][1] - pairs[a][0]))[
         : int(RULES["named"])
     ]
@@ -143,6 +136,28 @@ def who_pays(
     elif all(b >= a - same for a, b in pairs):
         name = "no one gains"
     return f"{served} {TEMPLATES[name].format(changes=changes)}"
+
+
+def _served(
+    labels: Sequence[Any], before: Sequence[float], after: Sequence[float], method: str
+) -> str:
+    """Say which of these groups is served worst."""
+    # Of errors that are equal up to rounding, the first: others may round differently.
+    worst, other = (
+        next(
+            a for a, m in zip(labels, errors, strict=True) if m >= max(errors) * (1 - RULES["same"])
+        )
+        for errors in (before, after)
+    )
+    alike = max(after) - min(after) < RULES["same"] * min(after)
+    name = "all served alike" if alike else "worst served"
+    return TEMPLATES["worst served still" if other == worst and not alike else name].format(
+        worst=quoted(worst),
+        before=number(max(before)),
+        other=quoted(other),
+        after=number(max(after)),
+        method=method,
+    )
 
 
 def _change(before: float, after: float) -> str:
