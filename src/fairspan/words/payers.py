@@ -123,8 +123,8 @@ def who_pays(
         return ""
     pairs = list(zip(before, after, strict=True))
     among = [a for a, label in enumerate(labels) if compared is None or label in compared]
-    chosen = ([values[a] for a in among] for values in (labels, before, after))
-    served = _served(*chosen, method)
+    errors = ([before[a] for a in among], [after[a] for a in among])
+    served = _served([labels[a] for a in among], *errors, method)
     shown = sorted(range(len(pairs)), key=lambda a: -abs(pairs[a][1] - pairs[a][0]))[
         : int(RULES["named"])
     ]
