@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
     lines = _lines(options, data, result, choice)
     document = {
         "data": options.data,
-        "notes": list(data.notes),
+        "notes": [*data.notes, *result.notes],
         "classes": result.classes,
         "model": result.model,
         "splits": result.n_splits,
@@ -194,7 +194,7 @@ def _lines(
     texts = against_pca(result) + (
         [] if choice is None else [of_choice(choice, shown_metrics(result))]
     )
-    return [*lines, *map(console.sentences, texts)]
+    return [*lines, *map(console.sentences, texts + result.notes)]
 
 
 def _tables(result: DownstreamResult) -> str:

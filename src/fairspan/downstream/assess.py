@@ -176,8 +176,19 @@ def assess_downstream(
         n_train=len(parts[0][0]),
         n_test=len(parts[0][1]),
         left_out=left_out,
+        group_sizes={name: _held_out(task, parts, name) for name in names.tolist()},
         metrics=tuple(dict.fromkeys(row["metric"] for row in rows)),
     )
+
+
+def _held_out(task: Task, parts: list[Any], name: str) -> float:
+    """Return how many held-out rows of a group are independent, on average over splits."""
+    sizes = []
+    for _, test in parts:
+        own = test[task.groups[test] == name]
+        weight = np.ones(len(own)) if task.weight is None else task.weight[own]
+        sizes.append(weight.sum() ** 2 / np.sum(weight**2) if weight.any() else 0.0)
+    return float(np.mean(sizes))
 
 
 def _run(

@@ -77,7 +77,7 @@ class Measure:
     labelled: bool
 
     def rows(self, held_out: Predictions) -> list[dict[str, Any]]:
-        """Return the value overall, for each group, and the largest difference of groups."""
+        """Return the value overall, for each group, and last what compares the groups."""
         groups = held_out.labels
         # With one group among the held-out rows there is nothing to compare; 0 would look fair.
         comparable = len(groups) > 1

@@ -16,8 +16,11 @@ from fairspan.downstream.rule import Rule
 from fairspan.downstream.split import Row
 from fairspan.ground import defaults
 from fairspan.ground.extras import as_frame
+from fairspan.words import LEAST_ROWS
 
 Key = tuple[str, int | None, float | None]
+_ROUNDED = 1e-12
+"""Values that differ by less of their size are the same."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class DownstreamResult:
     ----------
     rows : list of dict
         Tidy values: method, n_components, fairness_weight, split, stage, metric, group, value. The
-        group is None for values of all rows; rows of stage "inner" serve :meth:`best` only.
+        group is None for values of all rows; rows of stage "inner" serve :meth:`best` only, and
+        those of stage "chance" compare shuffled groups.
     group_labels : tuple of str
         The groups.
     classes : tuple of str or None
@@ -68,6 +72,9 @@ class DownstreamResult:
         Names of all metrics.
     left_out : dict of str to str
         Methods that have no solution of some size, and why.
+    group_sizes : dict of str to float
+        Held-out rows of each group, on average over splits; with unequal weights, how many are
+        effectively independent.
     """
 
     rows: list[Row] = field(repr=False)
@@ -79,6 +86,20 @@ class DownstreamResult:
     n_test: int
     metrics: tuple[str, ...]
     left_out: dict[str, str]
+    group_sizes: dict[str, float]
+
+    @property
+    def notes(self) -> list[str]:
+        """What the intervals say and what they do not, in sentences."""
+        from fairspan.downstream.reading import notes
+
+        return notes(self)
+
+    @property
+    def comparing(self) -> tuple[str, ...]:
+        """Names of the metrics that compare groups, and so have no value of a single group."""
+        of_groups = {row["metric"] for row in self.rows if row["group"] is not None}
+        return tuple(name for name in self.metrics if name not in of_groups)
 
     def __repr__(self) -> str:
         return (
@@ -104,6 +125,12 @@ class DownstreamResult:
         splits is taken as (1/J + n_test/n_train) times the variance over splits (Nadeau and Bengio,
         2003), with J - 1 degrees of freedom.
 
+        Even groups drawn at random differ, so the interval of a metric that compares groups says
+        how large it was in these splits, and not that it is more than chance; ``by_chance`` is
+        its mean without any reduction and with the group labels of the rows shuffled.
+        There is no interval (nan) for what rests on a group with fewer than 5 held-out rows on
+        average, nor where all splits have the same value.
+
         Parameters
         ----------
         metrics : str or iterable of str, optional
@@ -112,8 +139,9 @@ class DownstreamResult:
         Returns
         -------
         list of dict
-            For each candidate, metric and group: mean, low, high; the mean difference to PCA with
-            as many components, and to no reduction, with their intervals.
+            For each candidate, metric and group: mean, low, high; by_chance, None except for no
+            reduction and metrics that compare groups; the mean difference to PCA with as many
+            components, and to no reduction, with their intervals.
         """
         wanted = [metrics] if isinstance(metrics, str) else metrics or self.metrics
         table: list[Row] = []
@@ -123,17 +151,22 @@ class DownstreamResult:
                     f"metrics: {metric!r} was not measured; measured were "
                     f"{', '.join(self.metrics)}."
                 )
+            shuffled = self._values("chance", metric, None)
             for group in (None, *self.group_labels):
+                stated = self.has_enough_rows(metric, group)
                 values = self._values("outer", metric, group)
                 for key, found in values.items():
                     method, k, weight = key
                     row = {"method": method, "n_components": k, "fairness_weight": weight}
-                    row |= {"metric": metric, "group": group, **self._mean(metric, found)}
+                    row |= {"metric": metric, "group": group}
+                    row |= self._mean(metric, found, stated)
+                    by_chance = shuffled.get(key) if group is None else None
+                    row["by_chance"] = None if by_chance is None else float(np.mean(by_chance))
                     others = {"pca": (PCA, k, None), "none": (NO_REDUCTION, None, None)}
                     for name, other in others.items():
                         against = values.get(other) if other != key else None
                         apart = None if against is None else found - against
-                        row |= self._interval(f"minus_{name}_", apart)
+                        row |= self._interval(f"minus_{name}_", apart, stated)
                     table.append(row)
         return table
 
@@ -172,7 +205,8 @@ class DownstreamResult:
         for metric in self.metrics:
             outer = self._values("outer", metric, None)
             picked = np.array([outer[key][split] for split, key in enumerate(chosen)])
-            values.append({"metric": metric, **self._mean(metric, picked)})
+            stated = self.has_enough_rows(metric)
+            values.append({"metric": metric, **self._mean(metric, picked, stated)})
         return Choice(rule, chosen, kept, values)
 
     def to_json(self) -> str:
@@ -184,6 +218,7 @@ class DownstreamResult:
             JSON: what was done, the summary, and all values.
         """
         about = {key: value for key, value in vars(self).items() if key != "rows"}
+        about["notes"] = self.notes
         document = {**about, "summary": _known(self.summary()), "rows": _known(self.rows)}
         return json.dumps(document, indent=1, allow_nan=False)
 
@@ -218,21 +253,43 @@ class DownstreamResult:
             for key, values in found.items()
         }
 
-    def _mean(self, metric: str, values: Any) -> Row:
+    def has_enough_rows(self, metric: str, group: str | None = None) -> bool:
+        """Tell whether the groups that a value rests on have enough held-out rows for an interval.
+
+        Parameters
+        ----------
+        metric : str
+            What is measured.
+        group : str, optional
+            Of which group; of all rows if not given.
+
+        Returns
+        -------
+        bool
+            False if one of these groups has fewer than 5 held-out rows on average.
+        """
+        groups = self.group_labels if metric in self.comparing else ()
+        groups = groups if group is None else (group,)
+        return all(self.group_sizes[label] >= LEAST_ROWS for label in groups)
+
+    def _mean(self, metric: str, values: Any, stated: bool) -> Row:
         """Return mean and interval of a metric; a share stays between 0 and 1."""
-        found = self._interval("", values)
+        found = self._interval("", values, stated)
         if found["low"] is not None:
             least, most = limits(metric, values)
             found |= {"low": max(found["low"], least), "high": min(found["high"], most)}
         return found
 
-    def _interval(self, name: str, values: Any) -> Row:
+    def _interval(self, name: str, values: Any, stated: bool) -> Row:
         """Return mean and interval over splits, corrected for their overlap."""
         if values is None:
             return {f"{name}mean": None, f"{name}low": None, f"{name}high": None}
         mean, count = float(np.mean(values)), len(values)
         if count < 2:
             return {f"{name}mean": mean, f"{name}low": None, f"{name}high": None}
+        if not stated or np.ptp(values) <= _ROUNDED * np.abs(values).max():
+            # Splits that agree, as coarse shares may, do not show how far new rows would spread.
+            return {f"{name}mean": mean, f"{name}low": float("nan"), f"{name}high": float("nan")}
         spread = float(np.std(values, ddof=1)) * np.sqrt(1 / count + self.n_test / self.n_train)
         low, high = mean + spread * stats.t.ppf(defaults.INTERVAL, count - 1)
         return {f"{name}mean": mean, f"{name}low": float(low), f"{name}high": float(high)}

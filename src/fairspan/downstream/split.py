@@ -19,6 +19,8 @@ from fairspan.ground.types import FloatArray
 from fairspan.moments.group_moments import GroupMoments
 
 Row = dict[str, Any]
+_SHUFFLES = 3
+"""Shuffles of the group labels in each split; comparing groups is what takes time here."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +105,11 @@ def run_split(task: Task, split: int, train: Any, test: Any) -> list[Row]:
     Returns
     -------
     list of dict
-        Tidy rows; those with ``stage="inner"`` come from training rows alone.
+        Tidy rows; those with ``stage="inner"`` come from training rows alone, and those with
+        ``stage="chance"`` compare groups whose labels were shuffled.
     """
-    rows = [{"split": split, "stage": "outer", **row} for row in _measured(task, train, test)]
+    measured = _measured(task, train, test, shuffled_by=np.random.default_rng(split))
+    rows = [{"split": split, "stage": "outer", **row} for row in measured]
     for inner_train, inner_test in task.inner_parts(train, split):
         measured = _measured(task, inner_train, inner_test)
         rows += [{"split": split, "stage": "inner", **row} for row in measured]
@@ -167,7 +171,9 @@ def _prepared(task: Task, train: Any, test: Any) -> tuple[dict[str, Any], FloatA
     return about, _dense(Z_test)
 
 
-def _measured(task: Task, train: Any, test: Any) -> list[Row]:
+def _measured(
+    task: Task, train: Any, test: Any, shuffled_by: np.random.Generator | None = None
+) -> list[Row]:
     data, Z_test = _prepared(task, train, test)
     rows: list[Row] = []
     for candidate in task.candidates:
@@ -182,7 +188,25 @@ def _measured(task: Task, train: Any, test: Any) -> list[Row]:
         predictions = _predictions(task, model, project(Z_test), test)
         about = dict(zip(("method", "n_components", "fairness_weight"), candidate.key, strict=True))
         rows += [{**about, **row} for measure in task.measures for row in measure.rows(predictions)]
+        if shuffled_by and candidate.method == NO_REDUCTION:
+            rows += [{**about, **row} for row in _by_chance(task, predictions, test, shuffled_by)]
     return rows
+
+
+def _by_chance(
+    task: Task, predictions: Predictions, test: Any, rng: np.random.Generator
+) -> list[Row]:
+    """Compare groups that are drawn at random: these differ by chance alone."""
+    found: dict[str, list[float]] = {}
+    for _ in range(_SHUFFLES):
+        shuffled = replace(predictions, groups=_shuffled(task, test, rng))
+        for measure in task.measures:
+            between = measure.rows(shuffled)[-1]
+            found.setdefault(between["metric"], []).append(between["value"])
+    return [
+        {"stage": "chance", "metric": metric, "group": None, "value": float(np.mean(values))}
+        for metric, values in found.items()
+    ]
 
 
 def _refusal(task: Task, candidate: Candidate, train: Any, error: ValueError) -> str:
@@ -216,3 +240,16 @@ def _take(X: Any, rows: Any) -> Any:
 
 def _dense(Z: Any) -> FloatArray:
     return np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
+
+
+def _shuffled(task: Task, test: Any, rng: np.random.Generator) -> Any:
+    """Shuffle the groups of all rows; the held-out rows of each class get their share of each."""
+    drawn = rng.permutation(task.groups)
+    classes = task.y if task.n_classes else np.zeros(len(task.y), dtype=int)
+    groups = np.empty_like(task.groups[test])
+    for one in np.unique(classes[test]):
+        # Splits are stratified, so shares that were only drawn in the held-out rows vary too much.
+        pool, own = np.sort(drawn[classes == one]), np.flatnonzero(classes[test] == one)
+        places = (np.arange(len(own)) + rng.random()) * len(pool) / len(own)
+        groups[own] = rng.permutation(pool[places.astype(int)])
+    return groups

@@ -80,6 +80,6 @@ def _place(key: Any, across: dict[str, Any], up: dict[str, Any]) -> tuple[Any, .
 
 
 def _bars(row: dict[str, Any]) -> list[list[float]] | None:
-    if row["low"] is None:
+    if row["low"] is None or row["low"] != row["low"]:
         return None
     return [[row["mean"] - row["low"]], [row["high"] - row["mean"]]]

@@ -71,6 +71,7 @@ def decisions(
         "rows": cells,
         "sentences": [
             *against_pca(result),
+            *result.notes,
             *(f"{name} is left out. {reason}" for name, reason in result.left_out.items()),
         ],
     }
