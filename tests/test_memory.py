@@ -6,8 +6,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import scipy.sparse
 
-from fairspan import GroupMoments, RobustFairPCA
+from fairspan import FairPCA, GroupMoments, RobustFairPCA
 from fairspan.moments import group_moments
 
 MEGABYTE = 2**20
@@ -102,3 +103,10 @@ def test_moments_that_do_not_fit_into_memory_are_refused_before_they_are_made(mo
         RobustFairPCA(2, standardize=True).fit_moments(moments)
     with pytest.raises(MemoryError, match="3 groups need"):
         GroupMoments.from_arrays(X, np.arange(30) % 3)
+
+
+def test_a_basis_of_rows_that_does_not_fit_is_refused_before_sparse_rows_are_filled_up():
+    X = scipy.sparse.random_array((20_000, 40_000_000), density=1e-9, rng=0, format="csr")
+    groups = np.arange(20_000) % 2
+    with pytest.raises(MemoryError, match=r"25600\.0 GB for a basis of the rows"):
+        FairPCA(2).fit(X, sensitive_features=groups)

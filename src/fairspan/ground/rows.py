@@ -237,14 +237,41 @@ def check_memory(n_groups: int, n_features: int, copies: float = ADDED) -> None:
         How many copies of the moments are held at once.
     """
     # However few the groups are, their combination and its eigenvectors come on top.
-    matrices = max(copies * n_groups, n_groups + 2)
-    needed, memory = matrices * n_features**2 * 8, available_memory()
+    needed = 8e-9 * max(copies * n_groups, n_groups + 2) * n_features**2
+    _check_fits(
+        f"Moments of n_features={n_features} and {n_groups} groups need {needed:.1f} GB while they "
+        "are added or fitted",
+        needed,
+        "groups",
+    )
+
+
+def check_memory_of_basis(n_rows: int, n_features: int) -> None:
+    """Refuse rows whose basis does not fit into the memory of this machine.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows, far fewer than features.
+    n_features : int
+        Number of features.
+    """
+    # The rows, the same without their mean, the basis, and what its factorisation holds.
+    needed = 8e-9 * 4 * n_rows * n_features
+    _check_fits(
+        f"Moments of n_features={n_features} and {n_rows} rows need {needed:.1f} GB for a basis of "
+        "the rows",
+        needed,
+        "rows",
+    )
+
+
+def _check_fits(what: str, needed: float, fewer: str) -> None:
+    memory = available_memory() / 1e9
     if needed > memory:
         raise MemoryError(
-            f"Moments of n_features={n_features} and {n_groups} groups need {needed / 1e9:.1f} GB "
-            f"while they are added or fitted, but this machine has {memory / 1e9:.1f} GB. Use "
-            "fewer features or fewer groups, or RobustFairPCA(route='products'), which needs no "
-            "moments."
+            f"{what}, but this machine has {memory:.1f} GB. Use fewer features or fewer {fewer}, "
+            "or RobustFairPCA(route='products'), which needs no moments."
         )
 
 

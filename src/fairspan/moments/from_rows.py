@@ -20,7 +20,13 @@ from scipy.sparse import issparse
 from fairspan.exceptions import HiddenFeatureWarning
 from fairspan.ground.listed import listed
 from fairspan.ground.parameters import LARGEST
-from fairspan.ground.rows import FITTED, check_finite, check_memory, check_weights
+from fairspan.ground.rows import (
+    FITTED,
+    check_finite,
+    check_memory,
+    check_memory_of_basis,
+    check_weights,
+)
 from fairspan.ground.types import BoolArray, FloatArray
 from fairspan.ground.warn import warn
 from fairspan.moments.blocks import WIDE, blocks_by_group
@@ -136,6 +142,7 @@ def _in_row_space(
     X: Any, groups: Groups, sample_weight: Any, feature_names: Sequence[str] | None
 ) -> dict[str, Any]:
     """Compute the moments of far fewer rows than features, in the space the rows span."""
+    check_memory_of_basis(*X.shape)
     # Sparse rows are filled up here: the basis is as large.
     X = X.toarray() if issparse(X) else X
     check_finite(X, feature_names)
