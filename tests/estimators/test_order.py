@@ -9,7 +9,7 @@ from fairspan import GroupMoments, RobustFairPCA, datasets, load_model
 from fairspan.objectives.robust import RobustFairObjective
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers import SolverOptions, solve
-from fairspan.solvers.ordering import nested_basis, solve_greedy
+from fairspan.solvers.ordering import _reflection, nested_basis, solve_greedy
 from tests.conftest import needs_paper_data
 from tests.test_dominance import errors_of, rows
 
@@ -176,3 +176,13 @@ def test_refusals():
     X, groups = rows(2, 1)
     with pytest.raises(ValueError, match="order='best' is not known"):
         RobustFairPCA(2, order="best").fit(X, sensitive_features=groups)
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize("tilt", [0.0, 1e-12, 0.5])
+def test_a_reflection_puts_the_dropped_direction_last(sign, tilt):
+    vector = np.array([tilt, 0.0, sign])
+    vector /= np.linalg.norm(vector)
+    turn = _reflection(vector)
+    np.testing.assert_allclose(turn @ turn, np.eye(3), atol=1e-12)
+    assert abs(turn[:, -1] @ vector) == pytest.approx(1, abs=1e-12)

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from fairspan import GroupMoments, RobustFairPCA, dominating_projection, report
+from fairspan.judging.improvement import improvement
+from fairspan.moments.from_rows import pooled_scale
+from fairspan.problem.subspace import SubspaceProblem
 from tests.report.conftest import HOSTILE, SENTENCES, SLIDERS, many_rows
 
 
@@ -129,6 +132,14 @@ def test_with_references_of_your_own_the_page_finds_the_optima_too(open_page, ca
         assert f"reference={given['reference']!r}".replace('"', "'") in page.text("code")
 
 
+def largest_relative_gain(moments, n_components, errors):
+    """By which share of its error every group can gain: the game in units of each error."""
+    units = np.array([errors[label] for label in moments.labels])
+    second = moments.scaled(pooled_scale(moments)).second_moments / units[:, None, None]
+    problem = SubspaceProblem(second, moments.shares, n_components)
+    return improvement(problem, moments.labels, np.ones(len(units))).gain
+
+
 @pytest.mark.parametrize("fixture", ["two_groups", "many_groups"])
 def test_a_page_says_that_another_serves_all_better_where_one_does(fixture, request):
     made, told = request.getfixturevalue(fixture), set()
@@ -149,10 +160,18 @@ def test_a_page_says_that_another_serves_all_better_where_one_does(fixture, requ
             continue
         said = "Another projection serves every group better" in page.summary()
         assert said == found.finding.matters
+        share = re.search(
+            r"lowers each group's error by at least ([\d.]+) %\.(?! It)", page.summary()
+        )
+        if share and two:
+            most = largest_relative_gain(moments, model.n_components, errors)
+            assert 100 * most - 0.15 <= float(share[1]) <= 100 * most
+            told.add("share")
         typed = 'disparity="largest" (--disparity largest) makes' in page.summary()
         assert typed == (said and model.disparity == "gap")
         told.add((said, model.disparity))
-    assert told == {(True, "gap"), (False, "gap"), (False, "largest")}
+    seen = {(True, "gap"), (False, "gap"), (False, "largest")}
+    assert told == (seen | {"share"} if two else seen)
     if not two:
         page.tab.get_by_role("button", name="Show the worst").first.click()
     page.tab.locator("#reset").click()

@@ -41,10 +41,12 @@ def findings(content, page, errors, point, weight):
 def sentences(found, own, shown):
     """What a page says; whether a method helps on new rows was tested at one setting only."""
     change, payers = found.change if own else found.elsewhere, [found.payers]
-    for name in ("dominated here", "instead"):
-        # Whether another projection serves every group better, the page finds by itself.
-        if words.TEMPLATES[name] in shown and words.TEMPLATES[name] not in payers[0]:
-            payers.append(words.TEMPLATES[name])
+    # Whether another projection serves every group better, the page finds by itself.
+    better = re.search(r"Another projection serves every group better(: it .*? %)?\.", shown)
+    if better and "serves every group better" not in payers[0]:
+        payers.append(better[0])
+    if words.TEMPLATES["instead"] in shown and words.TEMPLATES["instead"] not in payers[0]:
+        payers.append(words.TEMPLATES["instead"])
     told = (found.headline, change, found.fitted, found.effect, found.variance)
     told = (*told, *payers, found.caveats, found.proof)
     return " ".join(filter(None, told))

@@ -291,11 +291,15 @@ def _table(results: dict[str, Any]) -> str:
             return words.share_at_most(row[name])
         if name == "seconds":
             return f"{row[name]:.3f}"
-        text = words.number(row[name], row["total_error"])
+
+        def written(value: float) -> str:
+            gap = name == "error_gap"
+            return words.difference(value, [row["largest_error"]]) if gap else words.number(value)
+
         low_high = row.get(f"{name}_range")
         if not low_high:
-            return text
-        return f"{text} [{', '.join(words.number(end, row['total_error']) for end in low_high)}]"
+            return written(row[name])
+        return f"{written(row[name])} [{', '.join(map(written, low_high))}]"
 
     rows = [[name, *(cell(row, key) for key in _NUMBERS)] for name, row in results.items()]
     return console.table(["method", *_HEADINGS], rows)

@@ -202,8 +202,8 @@ def _table(frontier: Frontier, beyond: words.References | None) -> str:
     rows = [
         [
             words.number(frontier.fairness_weight[i]),
-            words.number(frontier.gap[i], frontier.total_error[i]),
-            *(words.number(_gaps(frontier)[i], frontier.total_error[i]) for _ in above),
+            words.difference(frontier.gap[i], frontier.group_errors[i]),
+            *(words.difference(_gaps(frontier)[i], frontier.group_errors[i]) for _ in above),
             words.number(frontier.total_error[i]),
             *map(words.number, frontier.group_errors[i] if few else ()),
             words.share_at_most(frontier.optimality_gap[i]),

@@ -24,6 +24,7 @@ from fairspan.words import (
     Findings,
     References,
     Verdict,
+    difference,
     folded,
     group_name,
     number,
@@ -141,12 +142,13 @@ def errors_table(models: Mapping[str, Any], beyond: References | None = None) ->
     if len(shown) < len(groups):
         hidden = f"and {len(groups) - len(shown)} more ({console.ALL})"
         rows.append([hidden, *[""] * (len(rows[0]) - 1)])
-    for name, attribute in (("gap", "error_gap_"), ("total error", "total_error_")):
-        numbers = (number(getattr(m, attribute), m.total_error_) for m in models.values())
-        rows.append([name, "", *[""] * len(more), *numbers])
+    blank = [""] * len(more)
+    gaps = [difference(m.error_gap_, m.group_errors_) for m in models.values()]
+    rows.append(["gap", "", *blank, *gaps])
     if beyond is not None:
-        gaps = (number(gap_above(m, beyond), m.total_error_) for m in models.values())
-        rows.insert(-1, [f"gap above {beyond.heading}", "", "", *gaps])
+        gaps = [difference(gap_above(m, beyond), m.group_errors_) for m in models.values()]
+        rows.append([f"gap above {beyond.heading}", "", "", *gaps])
+    rows.append(["total error", "", *blank, *(number(m.total_error_) for m in models.values())])
     return console.table(["mean squared error on the fitted rows", "rows", *more, *models], rows)
 
 

@@ -271,6 +271,20 @@ class RobustFairObjective:
         u[pair[1]] -= self.counting.down[pair[1]]
         return u
 
+    def _counted(self, pair: Pair) -> list[float]:
+        # Searches ask for the same few pieces again and again.
+        if pair not in self._known:
+            self._known[pair] = self.coefficients(pair).tolist()
+        return self._known[pair]
+
+    @cached_property
+    def _known(self) -> dict[Pair, list[float]]:
+        return {}
+
+    @cached_property
+    def _radii(self) -> list[float]:
+        return [float(radius) for radius in self.radii]
+
     def constant(self, pair: Pair) -> float:
         """Give what references add to a piece."""
         return float(self.counting.up_constant[pair[0]] - self.counting.down_constant[pair[1]])
@@ -290,8 +304,8 @@ class RobustFairObjective:
         float
             The value of the piece.
         """
-        u = self.coefficients(pair).tolist()
-        return sum(map(worst_error, u, m.tolist(), self.radii.tolist()), self.constant(pair))
+        counted = self._counted(pair)
+        return sum(map(worst_error, counted, m.tolist(), self._radii), self.constant(pair))
 
     def slopes(self, m: FloatArray, pair: Pair) -> FloatArray:
         """Give the gradient of J_ab at m.
@@ -308,8 +322,8 @@ class RobustFairObjective:
         ndarray of shape (n_groups,)
             The slopes; infinite where an error is 0 and its radius is not.
         """
-        u = self.coefficients(pair).tolist()
-        return np.array(list(map(worst_error_slope, u, m.tolist(), self.radii.tolist())))
+        counted = self._counted(pair)
+        return np.array(list(map(worst_error_slope, counted, m.tolist(), self._radii)))
 
     def parts(self, m: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Split F = sum(base) + max over pairs of up_a - down_b."""

@@ -17,6 +17,8 @@ from fairspan.words import group_name
 
 _DASHED = "dashed: another projection serves every group better"
 _HOLLOW = "hollow: another projection serves every group better"
+_SEEN = 0.05
+"""A dashed part shorter than this share of the curve is under the mark of its end."""
 _NAMED = 6
 """Most groups whose errors are drawn: those that change most."""
 
@@ -25,7 +27,8 @@ def plot_frontier(frontier: Frontier, ax: Any = None) -> Any:
     """Draw the trade-off between total error and gap, what is attainable, and who pays.
 
     Where the curve is dashed, another projection serves every group better. The inset shows all
-    attainable errors of two groups; of more, how the error of each changes compared with PCA.
+    attainable errors of two groups; of more, and with references, how the error of each changes
+    compared with PCA. With references, the gap is between errors above them.
 
     Parameters
     ----------
@@ -57,12 +60,14 @@ def plot_frontier(frontier: Frontier, ax: Any = None) -> Any:
             f"frontier is a {type(frontier).__name__}; pass the result of fairness_frontier."
         )
     axes = axes_or_new(ax, (8.5, 5.5))
-    trade_off = frontier.trade_off
+    # The complete curve is about plain gaps; with references the points alone are drawn.
+    trade_off = frontier.trade_off if frontier.references is None else None
     by_rows = np.allclose(frontier.weighted_error, frontier.total_error, rtol=1e-12)
     if trade_off is None:
         _set_view(axes, frontier, np.empty((0, 2)))
         _draw_points(axes, frontier, "o-")
-        _draw_ends(axes, *_ends(frontier))
+        # The inset is wide: the text takes two lines.
+        _draw_ends(axes, *_ends(frontier), separator=":\n")
         _draw_changes(axes, frontier)
     else:
         _set_view(axes, frontier, trade_off.curve.inner)
@@ -88,8 +93,16 @@ def plot_frontier(frontier: Frontier, ax: Any = None) -> Any:
     return axes
 
 
+def _gaps(frontier: Frontier) -> FloatArray:
+    """What is drawn to the right: gaps above references where there are any."""
+    above = frontier.gap_above_references
+    return frontier.gap if above is None else above
+
+
 def _difference(frontier: Frontier) -> str:
     """Name the gap by its groups, the one with the larger error first."""
+    if frontier.gap_above_references is not None:
+        return "largest minus smallest error above the references"
     if len(frontier.group_labels) > 2:
         return f"largest minus smallest error of {len(frontier.group_labels)} groups"
     worst = int(np.argmax(frontier.group_errors[0]))
@@ -98,7 +111,7 @@ def _difference(frontier: Frontier) -> str:
 
 
 def _set_view(axes: Any, frontier: Frontier, curve: FloatArray) -> None:
-    gap = np.concatenate([curve[:, 0], frontier.gap])
+    gap = np.concatenate([curve[:, 0], _gaps(frontier)])
     total = np.concatenate([curve[:, 1], frontier.weighted_error])
     width = float(gap.max()) or 1.0
     height = float(np.ptp(total)) or 0.1 * float(total.max()) or 1.0
@@ -118,8 +131,10 @@ def _draw_parts(axes: Any, path: FloatArray, split: int) -> None:
     style: dict[str, Any] = {"color": palette.CURVE, "lw": 2.5, "zorder": 3}
     if split:
         axes.plot(*path[: split + 1].T, solid_capstyle="round", **style)
+    rest = path[max(split - 1, 0) :]
     if split < len(path):
-        axes.plot(*path[max(split - 1, 0) :].T, ls=(0, (2.2, 1.1)), label=_DASHED, **style)
+        is_seen = (np.ptp(rest, axis=0) > _SEEN * np.ptp(path, axis=0)).any()
+        axes.plot(*rest.T, ls=(0, (2.2, 1.1)), label=_DASHED if is_seen else None, **style)
 
 
 def _draw_curve(axes: Any, trade_off: TradeOff, split: int) -> None:
@@ -132,16 +147,23 @@ def _draw_curve(axes: Any, trade_off: TradeOff, split: int) -> None:
     _draw_ends(axes, curve.inner[0], curve.inner[-1])
 
 
-def _draw_ends(axes: Any, first: FloatArray, last: FloatArray, name: str = "PCA") -> None:
+def _draw_ends(
+    axes: Any,
+    first: FloatArray,
+    last: FloatArray,
+    name: str = "PCA",
+    equal: str = "equal errors",
+    separator: str = ": ",
+) -> None:
     """Mark where the trade-off begins and where its gap is smallest, with the price."""
     (pca_gap, pca_total), (gap, total) = first, last
     more = 100 * (total / pca_total - 1) if pca_total > 0 else 0.0
-    fair = "equal errors" if gap <= 1e-6 * pca_gap else f"smallest gap {gap:.3g}"
+    fair = equal if gap <= 1e-6 * pca_gap else f"smallest gap {gap:.3g}"
     _mark(axes, (gap, total), palette.FAIR)
     _mark(axes, (pca_gap, pca_total), palette.PCA)
     text = {"textcoords": "offset points", "weight": "bold", "zorder": 6}
     far = gap > 0.5 * pca_gap
-    price, side = f"{fair}: {more:+.1f} % total error", "right" if far else "left"
+    price, side = f"{fair}{separator}{more:+.1f} % total error", "right" if far else "left"
     offset = (-10 if far else 10, 7)
     axes.annotate(price, (gap, total), offset, color=palette.FAIR, ha=side, **text)
     axes.annotate(name, (pca_gap, pca_total), (0, -17), color=palette.PCA, ha="center", **text)
@@ -160,7 +182,7 @@ def _draw_points(axes: Any, frontier: Frontier, style: str) -> None:
         rows = np.isnan(frontier.radius) if by_group else frontier.radius == radius
         color = palette.SERIES[place % len(palette.SERIES)]
         label = "radius by group" if by_group else f"radius {radius:g}"
-        xy = np.column_stack([frontier.gap[rows], frontier.weighted_error[rows]])
+        xy = np.column_stack([_gaps(frontier)[rows], frontier.weighted_error[rows]])
         marked = frontier.dominated[rows]
         look: dict[str, Any] = {"color": color, "lw": 1.4, "zorder": 4}
         if style == "o-":
@@ -171,13 +193,15 @@ def _draw_points(axes: Any, frontier: Frontier, style: str) -> None:
             axes.plot(*xy[marked].T, "o", ms=5, mfc="white", label=_HOLLOW, **look)
 
 
-def _ends(frontier: Frontier) -> tuple[FloatArray, FloatArray, str]:
-    """Where the trade-off begins, where its gap is smallest, and what to call the beginning."""
-    first, last = _beginning(frontier), int(np.argmin(frontier.gap))
+def _ends(frontier: Frontier) -> tuple[FloatArray, FloatArray, str, str]:
+    """Where the trade-off begins, where its gap is smallest, and what to call both."""
+    gap = _gaps(frontier)
+    first, last = _beginning(frontier), int(np.argmin(gap))
     weight, radius = frontier.fairness_weight[first], frontier.radius[first]
     name = "PCA" if weight == radius == 0 else f"weight {weight:g}"
-    xy = np.column_stack([frontier.gap, frontier.weighted_error])
-    return xy[first], xy[last], name
+    xy = np.column_stack([gap, frontier.weighted_error])
+    equal = "equal errors" if frontier.references is None else "equal above the references"
+    return xy[first], xy[last], name, equal
 
 
 def _beginning(frontier: Frontier) -> int:
@@ -187,12 +211,12 @@ def _beginning(frontier: Frontier) -> int:
 
 def _draw_changes(axes: Any, frontier: Frontier) -> None:
     """Draw the inset of more than two groups: what each pays, compared with the beginning."""
-    first = _beginning(frontier)
+    first, gaps = _beginning(frontier), _gaps(frontier)
     # In the corner that the curve leaves free.
-    far = frontier.gap.min() > 0.5 * frontier.gap[first]
+    far = gaps.min() > 0.5 * gaps[first]
     inset = axes.inset_axes((0.06, 0.2, 0.28, 0.38) if far else (0.52, 0.52, 0.28, 0.4))
     same = frontier.radius == frontier.radius[first] if frontier.radius[first] >= 0 else [True]
-    errors, gaps = frontier.group_errors[same], frontier.gap[same]
+    errors, gaps = frontier.group_errors[same], gaps[same]
     before = frontier.group_errors[first]
     change = 100 * (errors / np.where(before > 0, before, np.nan) - 1)
     shown = np.argsort(-np.abs(np.nan_to_num(change)).max(axis=0))[:_NAMED]
@@ -217,6 +241,7 @@ def _draw_changes(axes: Any, frontier: Frontier) -> None:
     title = {"transform": inset.transAxes, "fontsize": "small", "color": palette.TEXT}
     inset.text(0.0, 1.02, "who pays: change of each group's error, %", **title)
     inset.set_xlabel("gap", fontsize="small", labelpad=2)
+    inset.locator_params(axis="x", nbins=4)
     inset.tick_params(labelsize="small", length=2)
     tidy(inset)
 

@@ -56,13 +56,13 @@ def plot_scree(prefixes: Any, ax: Any = None) -> Any:
         name = group_name(prefixes.group_labels[a])
         axes.plot(numbers, errors[:, a], "o-", color=color, ms=4.5, lw=1.6, label=name)
     axes.fill_between(numbers, errors.min(axis=1), errors.max(axis=1), color=palette.REGION, lw=0)
-    axes.set_ylim(0, 1.22 * float(errors.max()) or 1.0)
+    axes.set_ylim(0, 1.25 * float(errors.max()) or 1.0)
     axes.set_xticks(numbers)
-    axes.set_title("What the first components keep of each group")
+    axes.set_title("What the first components leave of each group")
     if prefixes.excess is not None:
         _draw_price(axes, prefixes)
     x, y = "components kept", "error of each group"
-    corner = (1.0, 0.92)
+    corner = (1.0, 0.89 if prefixes.excess is not None else 1.0)
     return finished(axes, x, y, loc="upper right", bbox_to_anchor=corner, fontsize="small")
 
 
@@ -70,15 +70,15 @@ def _draw_price(axes: Any, prefixes: Prefixes) -> None:
     """Write the price of keeping the first j above each number, in the colour of its proof."""
     assert prefixes.excess is not None
     assert prefixes.status is not None
-    at = {"transform": axes.get_xaxis_transform(), "fontsize": "small", "ha": "center"}
+    at = {"transform": axes.get_xaxis_transform(), "fontsize": "small", "ha": "center", "va": "top"}
     for j, price, status in zip(
         prefixes.n_components, prefixes.excess.tolist(), prefixes.status, strict=True
     ):
         proved = status == "optimal"
         text = ("best" if price < 5e-5 else signed_percent(price)) + ("" if proved else "?")
-        axes.text(j, 0.935, text, color=palette.FAIR if proved else palette.TEXT, **at)
+        axes.text(j, 0.93, text, color=palette.FAIR if proved else palette.TEXT, **at)
     left = {"transform": axes.transAxes, "fontsize": "small", "color": palette.TEXT}
     unproved = "" if set(prefixes.status) == {"optimal"} else " (?: not proved)"
-    axes.text(0.0, 0.985, f"objective above the best of that size{unproved}:", va="top", **left)
+    axes.text(0.01, 0.995, f"objective above the best of that size{unproved}:", va="top", **left)
     if len(prefixes.group_labels) > 2:
-        axes.text(0.0, 0.02, "the order is searched, not proved the best", va="bottom", **left)
+        axes.text(0.01, 0.02, "the order is searched, not proved the best", va="bottom", **left)

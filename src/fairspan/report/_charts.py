@@ -116,6 +116,7 @@ def _region(first: str, second: str) -> Any:
 
 def _price() -> Any:
     plot = _figure("price", "gap between groups", "total error", 340)
+    plot.xaxis[0].name = "axis-price"
     beyond = _source("beyond", "x", "floor", "ceiling")
     plot.varea("x", "floor", "ceiling", source=beyond, name="glyph-beyond")
     _draw(plot, "line", "price", line_width=3, line_cap="round")

@@ -20,6 +20,7 @@ from scipy.optimize import brentq
 
 from fairspan.ground.types import FloatArray
 from fairspan.objectives.robust import Pair, RobustFairObjective
+from fairspan.problem.spectrum import whole_spectrum
 from fairspan.problem.subspace import SubspaceProblem
 from fairspan.solvers.door import solve
 from fairspan.solvers.many_groups.newton import descend
@@ -270,7 +271,7 @@ class _Drop:
 
     def _computed(self, angle: float) -> _Point:
         first, second = self.A
-        values, vectors = np.linalg.eigh(math.cos(angle) * first + math.sin(angle) * second)
+        values, vectors, _ = whole_spectrum(math.cos(angle) * first + math.sin(angle) * second)
         least = vectors[:, 0]
         images = self.A @ least
         across = images @ vectors[:, 1:]

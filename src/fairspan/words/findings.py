@@ -11,7 +11,7 @@ from fairspan.words.payers import Better, who_pays
 from fairspan.words.references import References
 from fairspan.words.templates import RULES, TEMPLATES
 from fairspan.words.verdict import Verdict
-from fairspan.words.writing import number, percent, plural, quoted, share_at_most
+from fairspan.words.writing import difference, number, percent, plural, quoted, share_at_most
 
 _GAINS = ("closes", "narrows")
 """Effects on the fitted rows that new rows may contradict."""
@@ -221,7 +221,7 @@ class Findings:
             name = "spares"
         elif self.fairness_weight == 0:
             name = "unweighted"
-        elif after < RULES["same"]:
+        elif difference(max(self.errors[1]) - min(self.errors[1]), self.errors[1]) == "0":
             name = "closes"
         else:
             name = "narrows" if after <= before else "widens"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairspan.words.templates import RULES, TEMPLATES
-from fairspan.words.writing import number, quoted
+from fairspan.words.writing import difference, number, quoted
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class References:
 
     def effect(self, before: Sequence[float], after: Sequence[float]) -> str:
         """Say whether the gap above them closes, narrows or widens: the name of its template."""
-        if self.gap(after) < RULES["same"] * max(after):
+        if difference(self.gap(after), after) == "0":
             return "closes above"
         return "narrows above" if self.gap(after) <= self.gap(before) else "widens above"
 
     def words(self, before: Sequence[float], after: Sequence[float]) -> dict[str, str]:
         """Give what fills these templates."""
-        gaps = (_difference(self.gap(errors), errors) for errors in (before, after))
+        gaps = (difference(self.gap(errors), errors) for errors in (before, after))
         return {"reference": self.name, "before": next(gaps), "after": next(gaps)}
 
     def sentence(
@@ -83,7 +83,7 @@ class References:
             return ", ".join([*parts, *["..."] * (len(shown) < len(labels))])
 
         def above(errors: Sequence[float]) -> str:
-            return listed([_difference(value, errors) for value in self.above(errors)])
+            return listed([difference(value, errors) for value in self.above(errors)])
 
         return TEMPLATES["compared"].format(
             reference=self.name,
@@ -94,8 +94,3 @@ class References:
             gap_after=gaps["after"],
             method=method,
         )
-
-
-def _difference(value: float, errors: Sequence[float]) -> str:
-    """Write a difference of errors; 0 where they are the same."""
-    return "0" if abs(value) < RULES["same"] * max(errors) else number(value)

@@ -45,6 +45,11 @@ def number(value: float, unit: float = 0.0) -> str:
     return f"{value:,.0f}" if DIGITS["large"] <= size < DIGITS["huge"] else _short(f"{value:.3e}")
 
 
+def difference(value: float, errors: Sequence[float]) -> str:
+    """Write a difference of errors; 0 where they are equal, which closes a gap."""
+    return "0" if abs(value) < DIGITS["same"] * max(errors) else number(value)
+
+
 def weight_written(weight: float) -> str:
     """Write a group weight between 0 and 1."""
     return f"{round(weight, 4):.3g}"

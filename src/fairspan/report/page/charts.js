@@ -93,7 +93,11 @@ function drawRegion(page, chosen) {
 }
 
 function drawPrice(page, chosen) {
-  const project = (errors) => [gap(errors), total(errors)];
+  // The curve of two groups is one of plain gaps; of more, the gap that counts is drawn.
+  const compare = (errors) => two ? errors : aboveReferences(page, errors) ?? errors;
+  const project = (errors) => [gap(compare(errors)), total(errors)];
+  model("axis-price").axis_label = compare(chosen.errors) === chosen.errors
+    ? "gap between groups" : "gap between errors above their references";
   let path, others;
   if (two) {
     path = compromises(page).map((errors) => ({ errors }));

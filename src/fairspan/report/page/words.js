@@ -66,12 +66,12 @@ function effect(page, point) {
   const [first, last] = [before, after].map((errors) => aboveReferences(page, errors));
   const apart = Math.max(...before.map((error, a) => Math.abs(error - after[a])));
   let name = excess(after) <= excess(before) ? "narrows" : "widens";
-  if (excess(after) < rules.same) name = "closes";
+  if (difference(gap(after), after) === "0") name = "closes";
   if (stops.weights[state.weight] === 0) name = "unweighted";
   if (excess(after) === Infinity) name = "spares";
   if (first && stops.weights[state.weight] !== 0) {
     name = gap(last) <= gap(first) ? "narrows above" : "widens above";
-    if (gap(last) < rules.same * Math.max(...after)) name = "closes above";
+    if (difference(gap(last), after) === "0") name = "closes above";
   }
   if (apart <= rules.same * Math.max(...before)) name = "same";
   const told = fill(templates[name], {
@@ -135,11 +135,21 @@ function whoPays(page, point) {
 const isDominated = (page, point) => point.dominated ?? page.own_points.some((best) =>
   best.every((error, a) => error < (1 - rules.small / 100) * point.errors[a]));
 
+/** By how much another projection serves every group better, as far as the page's curve says. */
+function betterHere(page, point) {
+  const gain = (best) => Math.min(...best.map((error, a) => 1 - error / point.errors[a]));
+  const most = two ? Math.max(...along(page.curve).map(gain)) - page.curve.accuracy : 0;
+  // Rounded down: at least this much.
+  const share = Math.floor(1000 * most) / 10;
+  return share > 0 ? fill(templates.dominated, { share: `${share.toFixed(1)} %` })
+    : templates["dominated here"];
+}
+
 /** Who pays for the chosen projection, and whether another one serves every group better. */
 function payers(page, point) {
   if (page.pca.hidden || point.hidden) return "";
   const dominated = isDominated(page, point);
-  const told = [whoPays(page, point), point.better ?? (dominated ? templates["dominated here"] : "")];
+  const told = [whoPays(page, point), point.better ?? (dominated ? betterHere(page, point) : "")];
   if (dominated && data.notions[state.notion].disparity === "gap") told.push(templates.instead);
   return told.filter(Boolean).join(" ");
 }
