@@ -232,9 +232,12 @@ class ProjectingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 
 def _blocks(X: npt.NDArray[Any]) -> Iterator[slice]:
-    """Cut rows into blocks that fit the cache, so that X is never copied as a whole."""
+    """Cut rows into blocks that fit the cache, so that X is never copied as a whole.
+
+    A fold may have no rows: then there is one block, which is empty.
+    """
     size = max(_BLOCK_BYTES // (8 * X.shape[1]), 64)
-    return (slice(start, start + size) for start in range(0, len(X), size))
+    return (slice(start, start + size) for start in range(0, max(len(X), 1), size))
 
 
 def check_lazy(estimator: Any, X: Any, *, reset: bool) -> None:
