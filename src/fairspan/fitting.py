@@ -288,8 +288,14 @@ def warn_unless_optimal(result: SolverResult, tol: float) -> None:
             f"Solver {result.solver!r} ended with status {result.status!r}: the objective "
             f"{result.objective:.6g} is proved optimal{chance} to a relative gap of "
             f"{result.optimality_gap:.2g}, not to tol={tol}. "
-            + ("max_time cut the work short. " if result.was_cut else "")
-            + f"A larger {'max_time' if result.was_cut else 'effort'} may help "
-            "or, if features differ much in size, standardize=True.",
+            f"{_remedy(result)} or, if features differ much in size, standardize=True.",
             ConvergenceWarning,
         )
+
+
+def _remedy(result: SolverResult) -> str:
+    if result.was_cut:
+        return "max_time cut the work short. A larger max_time may help"
+    if result.n_passes > 0:
+        return "Fits by products search no further. Moments, where they fit in memory, may help"
+    return "A larger effort may help"

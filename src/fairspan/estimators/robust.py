@@ -71,7 +71,7 @@ class RobustFairPCA(PrefixMixin, WorstCaseMixin, RouteMixin):
     n_components : int, default=2
         Number of components k, from 1 to n_features.
     fairness_weight : float, default=1.0
-        How much the gap between groups counts against the total error, 0 or more. It is the
+        How much the gap between groups counts against the total error, from 0 to 1e20. It is the
         paper's lambda, and is never lowered. With ``disparity="gap"``, a weight above the share of
         the better-served group counts that group's error as good: a fit that leaves a gap is then
         dominated, which means that another projection serves every group better.
