@@ -133,7 +133,7 @@ FILES: dict[str, tuple[str, Any, list[str]]] = {
     "latin-1": (
         "t.csv",
         text(table(g=cycled("Nîmes", "Aix"))).encode("latin-1"),
-        ["--encoding latin-1"],
+        ["--encoding cp1252"],
     ),
     "groups called N/A": (
         "t.csv",

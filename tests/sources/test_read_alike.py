@@ -283,8 +283,14 @@ CASES = {
     ),
     "commas before three digits": Case(
         'x,y,g\n"1,234",2,u\n"12,345",4,v\n',
-        refusal="Numbers in 'x' have a comma: use decimal=',' if it is a decimal comma, and remove "
-        "it from the file if it separates thousands.",
+        refusal="Numbers in 'x' have a comma before three digits: remove it from the file if it "
+        "separates thousands (decimal=',' if it is a decimal comma). Leave out columns with "
+        "drop=['x'], or name the columns to use with features=[...].",
+    ),
+    "decimal commas, some before three digits": Case(
+        'x,y,g\n"1,234","2,5",u\n"12,345","4,5",v\n',
+        refusal="Numbers in 'x', 'y' have a comma: use decimal=',' if it is a decimal comma, and "
+        "remove it from the file if it separates thousands.",
     ),
     "missing values in every row": Case(
         "x,y,g\n,2,u\n3,,v\n",

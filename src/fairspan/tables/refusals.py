@@ -17,6 +17,7 @@ SHOWN, CATEGORIES, _TYPED = 6, 20, 20
 """Columns that are named as examples; a column with more different texts is hardly one of
 categories; columns that are named where the names are to be typed."""
 _DECIMAL = re.compile(r"[-+]?\d*,\d+(e[-+]?\d+)?", re.IGNORECASE)
+_THOUSANDS = re.compile(r"[-+]?\d{1,3},\d{3}")
 _POINT = re.compile(r"[-+]?\d*\.\d+(e[-+]?\d+)?", re.IGNORECASE)
 _GROUPED = re.compile(
     r"[-+]?\d[\d.,]*[.,][\d.,]*|[-+]?\d{1,3}([ \u00a0\u202f'\u2019]\d{3})+([.,]\d*)?"
@@ -131,10 +132,18 @@ def not_numbers(
     sentence = f"{where} has columns that are not numbers: {listed(shown, str, most=SHOWN)}."
     kinds = {name: _kind(met, examples[name][1] is None) for name, met in text.items()}
     kinds |= {name: "stray" for name in strays if kinds[name] in ("category", "other")}
+    if "decimal" in kinds.values():
+        # Where other columns have decimal commas, those before three digits are some, too.
+        kinds = {name: "decimal" if kind == "thousands" else kind for name, kind in kinds.items()}
     if found := _of(kinds, "decimal"):
         sentence += (
             f" Numbers in {found} have a comma: use decimal=',' if it is a decimal comma, and "
             "remove it from the file if it separates thousands."
+        )
+    if found := _of(kinds, "thousands"):
+        sentence += (
+            f" Numbers in {found} have a comma before three digits: remove it from the file if it "
+            "separates thousands (decimal=',' if it is a decimal comma)."
         )
     if found := _of(kinds, "grouped"):
         sentence += f" Numbers in {found} have marks between thousands: remove these from the file."
@@ -175,6 +184,7 @@ def _kind(met: Mapping[str, str | None], is_type: bool) -> str:
         (name,) = met
         return "date" if name.startswith(_DATES) else "category" if "string" in name else "other"
     patterns = {
+        "thousands": _THOUSANDS,
         "decimal": _DECIMAL,
         "date": _DATE,
         "point": _POINT,
