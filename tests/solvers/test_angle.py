@@ -173,3 +173,10 @@ def test_a_line_that_rounding_moves_behind_the_origin_proves_nothing(piece):
     solve = newton.moments.solve(0.8)
     line = Line(solve.line.angle, solve.line.point, 2 * sum(solve.line.point), solve.line.subspace)
     assert newton._prove(solve._replace(line=line), piece, math.inf, 1.0) == -math.inf
+
+
+@pytest.mark.parametrize("tol", [1e-8, 1e-3, 0.1, 1e300])
+def test_columns_are_orthonormal_however_loose_the_tolerance(tol):
+    for seed in range(40):
+        V = solve_boundary(*drawn(seed), tol=tol).components
+        assert np.abs(V @ V.T - np.eye(len(V))).max() < 1e-13

@@ -39,7 +39,9 @@ _STATIONARY = 1e-6
 _TURNED = 1e-12
 """...which turns the subspace by so little that its square is rounding..."""
 _TURNED_SHARE = 1e-4
-"""...or that its square is less than this share of the tolerance."""
+"""...or that its square is less than this share of the tolerance..."""
+_TURNED_AT_MOST = 1e-8
+"""...but never more than this, whose square is rounding: columns remain orthonormal."""
 _WIDEST = 0.3
 """Largest angle between the line at a smooth minimum and the first lines on either side."""
 _AS_GOOD = 1e-11
@@ -167,7 +169,7 @@ class AngleNewton:
     def _is_last(self, root: _Root, solve: Solve, shift: float) -> bool:
         """Whether one step more, without an eigen-solve, ends at the root to rounding."""
         turned = shift * shift * float(np.vdot(solve.turning, solve.turning))
-        if turned > max(_TURNED, _TURNED_SHARE * self.tol):
+        if turned > max(_TURNED, min(_TURNED_SHARE * self.tol, _TURNED_AT_MOST)):
             return False
         if root.piece != _BOTH:
             return abs(root.off) <= _STATIONARY
