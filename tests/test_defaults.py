@@ -57,6 +57,8 @@ OTHERS = {
     ("advise", "level"): None,
     # What a verdict may claim.
     ("Verdict", "level"): None,
+    # The rule of the model that is scored.
+    ("GroupErrorScorer", "missing_groups"): None,
     # A range of numbers, drawn against each other.
     ("plot_errors_by_components", "n_components"): None,
     # That of the components, if components are given.

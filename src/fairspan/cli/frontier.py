@@ -282,4 +282,4 @@ def _compared_with_pca(
         above = replace(beyond, values=values).sentence(labels, first, last, method)
     # Groups that are not compared pay or gain as well.
     before, after = both.tolist()
-    return pca, above, words.who_pays(names, before, after, method)
+    return pca, above, words.who_pays(names, before, after, method, compared=labels)
