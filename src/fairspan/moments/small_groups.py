@@ -119,7 +119,7 @@ def groups_as_fitted(groups: Groups, labels: Collection[Label], small_groups: st
     labels : collection of labels
         The groups of the fit.
     small_groups : {"keep", "pool", "total_only"}
-        What became of small groups.
+        How the fit treated small groups.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def groups_as_fitted(groups: Groups, labels: Collection[Label], small_groups: st
 
 @dataclass(frozen=True)
 class GroupRule:
-    """What became of rows without a label and of small groups in a fit.
+    """How a fit treated rows without a label and small groups.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class GroupRule:
     missing_groups : {"raise", "own_group", "total_only"}
         What to do with rows without a label.
     small_groups : {"keep", "pool", "total_only"}
-        What became of groups with very few rows.
+        How the fit treated groups with very few rows.
     """
 
     labels: tuple[Label, ...] = ()
